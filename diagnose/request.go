@@ -1,0 +1,15 @@
+package diagnose
+
+import "time"
+
+// Request asks for a diagnosis.
+type Request struct {
+	Target  Target
+	Trigger *Trigger
+	// Window is the span to judge; 0 = the configured default.
+	Window time.Duration
+	// At is the moment to look from; zero = now. A past moment reads metrics
+	// and the offsets topic as they were; the admin API only knows the present
+	// and says so in its readings.
+	At time.Time
+}

@@ -1,0 +1,86 @@
+package diagnose
+
+// Need names a section of the evidence that a rule cannot do without.
+type Need string
+
+// The needs. They are also the names of blind spots.
+const (
+	NeedBrokerMetrics Need = "broker_metrics"
+	NeedSlots         Need = "slots"
+	NeedDemand        Need = "demand"
+	NeedAdmin         Need = "admin_api"
+	NeedOffsets       Need = "offsets_topic"
+	NeedWatcher       Need = "watcher"
+	NeedClientMetrics Need = "client_metrics"
+	NeedLag           Need = "lag"
+	NeedLogs          Need = "logs"
+	NeedPods          Need = "pods"
+)
+
+// Answer is what a rule says about one subject.
+type Answer int
+
+// The answers.
+const (
+	// No: an observation excludes the class.
+	No Answer = iota
+	// Yes: every condition holds.
+	Yes
+	// Unknown: a need was not read, so neither can be said.
+	Unknown
+)
+
+// Rule is one class: data plus a predicate. Needs, Conditions and
+// Corroboration are words; a test prints them as the table of rules.
+type Rule struct {
+	Class Class
+	// Needs are the sections without which the answer is Unknown.
+	Needs []Need
+	// Conditions must all hold.
+	Conditions []string
+	// Corroboration raises likely to confirmed.
+	Corroboration []string
+	// Source names what the rule rests on: KIP, Kafka class, measurement.
+	Source string
+	// Explains are the classes whose findings are absorbed while this holds.
+	Explains []Class
+	// Provides declares the facts for playbooks.
+	Provides []FactSpec
+	// Judge looks at the facts and answers, one outcome per subject.
+	Judge func(f *facts) []Outcome
+}
+
+// Outcome is a rule's answer for one subject.
+type Outcome struct {
+	Answer  Answer
+	Subject string
+	Summary string
+	// Because is the observation that excludes (No), or what is not known (Unknown).
+	Because   string
+	Citations []Citation
+	// Blind lists the needs that were not read.
+	Blind []Need
+	// Missing lists corroboration that was not seen, in words.
+	Missing      []string
+	Alternatives []Alternative
+	Decides      string
+	// Provisional: holds now, time must confirm.
+	Provisional bool
+	// NextLookSeconds is when time will have told, 0 = the default schedule.
+	NextLookSeconds int
+	Facts           []Fact
+}
+
+// confidence derives the confidence of a Yes.
+func (o Outcome) confidence() Confidence {
+	switch {
+	case o.Answer == Unknown:
+		return Open
+	case o.Provisional:
+		return Provisional
+	case len(o.Missing) > 0, len(o.Alternatives) > 0, len(o.Blind) > 0:
+		return Likely
+	default:
+		return Confirmed
+	}
+}

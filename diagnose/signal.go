@@ -1,0 +1,100 @@
+package diagnose
+
+import "sort"
+
+// Signal names a metric independently of the exporter that serves it. The
+// collector's dialect table maps it to series names.
+type Signal string
+
+// Broker signals. Counters unless said otherwise; the MBean each comes from is
+// in brackets.
+const (
+	// SignalProcessStart is the broker's start, unix seconds, gauge.
+	SignalProcessStart Signal = "process_start"
+	// SignalLeaders is the number of partitions led, gauge [ReplicaManager LeaderCount].
+	SignalLeaders Signal = "leaders"
+	// SignalUnderReplicated is a gauge [ReplicaManager UnderReplicatedPartitions].
+	SignalUnderReplicated Signal = "under_replicated"
+	// SignalBrokerState is a gauge, 3 = running [KafkaServer BrokerState].
+	SignalBrokerState Signal = "broker_state"
+	// SignalSessions is the number of cached sessions, gauge: a high-water mark
+	// that never exceeds the capacity [FetchSessionCache NumIncrementalFetchSessions].
+	SignalSessions Signal = "sessions"
+	// SignalCachedPartitions is a gauge [FetchSessionCache NumIncrementalFetchPartitionsCached].
+	SignalCachedPartitions Signal = "cached_partitions"
+	// SignalEvictions counts evicted sessions [FetchSessionCache IncrementalFetchSessionEvictionsPerSec].
+	SignalEvictions Signal = "evictions"
+	// SignalFetchRequests counts consumer fetches [RequestsPerSec FetchConsumer], one series a version.
+	SignalFetchRequests Signal = "requests.fetch_consumer"
+	// SignalLeaveRequests counts leaves [RequestsPerSec LeaveGroup]; its version label tells the client family.
+	SignalLeaveRequests Signal = "requests.leave_group"
+	// SignalJoinRequests counts joins [RequestsPerSec JoinGroup].
+	SignalJoinRequests Signal = "requests.join_group"
+	// SignalFetchBytesMean, P50 and P99 are gauges in bytes [RequestBytes FetchConsumer].
+	SignalFetchBytesMean Signal = "fetch_bytes.mean"
+	SignalFetchBytesP50  Signal = "fetch_bytes.p50"
+	SignalFetchBytesP99  Signal = "fetch_bytes.p99"
+	// SignalHeartbeatP99 is a gauge in ms [TotalTimeMs Heartbeat].
+	SignalHeartbeatP99 Signal = "heartbeat_ms.p99"
+
+	// SignalErrorsAny is any error counter of the broker, the proof that
+	// error counting is visible: a lazily born series that is absent beside it
+	// means zero so far.
+	SignalErrorsAny Signal = "errors.any"
+	// SignalErrors70 and 71 are Fetch errors, one per failed request.
+	SignalErrors70  Signal = "errors.fetch_session_id_not_found"
+	SignalErrors71  Signal = "errors.invalid_fetch_session_epoch"
+	SignalErrors106 Signal = "errors.fetch_session_topic_id_error"
+	// SignalNotLeaderFetch and SignalNotLeaderList point to a routing fault.
+	SignalNotLeaderFetch Signal = "errors.fetch_not_leader"
+	SignalNotLeaderList  Signal = "errors.list_offsets_not_leader"
+	SignalRebootstrap    Signal = "errors.rebootstrap_required"
+	// Group errors with code 25 (UNKNOWN_MEMBER_ID), by request. OffsetCommit
+	// counts one per partition.
+	SignalHeartbeat25    Signal = "errors.heartbeat_unknown_member"
+	SignalOffsetCommit25 Signal = "errors.offset_commit_unknown_member"
+	SignalGroupBeat25    Signal = "errors.consumer_group_heartbeat_unknown_member"
+	SignalSyncGroup25    Signal = "errors.sync_group_unknown_member"
+	SignalJoinGroup25    Signal = "errors.join_group_unknown_member"
+	// SignalHeartbeat27 counts REBALANCE_IN_PROGRESS on heartbeats.
+	SignalHeartbeat27 Signal = "errors.heartbeat_rebalance_in_progress"
+	// SignalCommitFenced counts FENCED_INSTANCE_ID (82) on commits.
+	SignalCommitFenced Signal = "errors.offset_commit_fenced_instance"
+	// SignalUnreleased counts UNRELEASED_INSTANCE_ID (111).
+	SignalUnreleased Signal = "errors.consumer_group_heartbeat_unreleased_instance"
+)
+
+// Client signals, gauges unless said otherwise.
+const (
+	// SignalPollMax is time-between-poll-max in ms: recorded when the next poll
+	// starts, and alive for at most 60 s.
+	SignalPollMax Signal = "client.time_between_poll_max_ms"
+	// SignalLastPoll is last-poll-seconds-ago; -1 means never polled.
+	SignalLastPoll Signal = "client.last_poll_seconds_ago"
+	// SignalLastHeartbeat is last-heartbeat-seconds-ago.
+	SignalLastHeartbeat Signal = "client.last_heartbeat_seconds_ago"
+	// SignalRebalances is a counter, rebalance-total.
+	SignalRebalances Signal = "client.rebalance_total"
+)
+
+// BrokerSignals lists every broker signal in the order of their names.
+func BrokerSignals() []Signal {
+	return sorted([]Signal{
+		SignalProcessStart, SignalLeaders, SignalUnderReplicated, SignalBrokerState, SignalSessions,
+		SignalCachedPartitions, SignalEvictions, SignalFetchRequests, SignalLeaveRequests, SignalJoinRequests,
+		SignalFetchBytesMean, SignalFetchBytesP50, SignalFetchBytesP99, SignalHeartbeatP99, SignalErrorsAny,
+		SignalErrors70, SignalErrors71, SignalErrors106, SignalNotLeaderFetch, SignalNotLeaderList,
+		SignalRebootstrap, SignalHeartbeat25, SignalOffsetCommit25, SignalGroupBeat25, SignalSyncGroup25,
+		SignalJoinGroup25, SignalHeartbeat27, SignalCommitFenced, SignalUnreleased,
+	})
+}
+
+// ClientSignals lists every client signal in the order of their names.
+func ClientSignals() []Signal {
+	return sorted([]Signal{SignalPollMax, SignalLastPoll, SignalLastHeartbeat, SignalRebalances})
+}
+
+func sorted(s []Signal) []Signal {
+	sort.Slice(s, func(i, j int) bool { return s[i] < s[j] })
+	return s
+}
