@@ -12,4 +12,7 @@ type Request struct {
 	// and the offsets topic as they were; the admin API only knows the present
 	// and says so in its readings.
 	At time.Time
+	// Scan asks for the groups that lost members on the target broker (or, with
+	// no broker, in the cluster): a membership alert that names no group.
+	Scan bool
 }
