@@ -143,10 +143,17 @@ func rivals(ts []*target) []*target {
 	return nil
 }
 
+// overlap reports whether both targets show one of the broker's gauges at the
+// same time. A recording rule that holds a single signal overlaps with nothing.
 func overlap(a, b *target) bool {
-	fromA, toA := a.span()
-	fromB, toB := b.span()
-	return !fromA.IsZero() && !fromB.IsZero() && fromA.Before(toB) && fromB.Before(toA)
+	for _, s := range brokerGauges() {
+		fromA, toA := spanOf(a.best(s))
+		fromB, toB := spanOf(b.best(s))
+		if !fromA.IsZero() && !fromB.IsZero() && fromA.Before(toB) && fromB.Before(toA) {
+			return true
+		}
+	}
+	return false
 }
 
 // onceEach drops targets that are a second scrape of a process that is there

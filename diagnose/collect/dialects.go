@@ -74,6 +74,12 @@ func unread(title, probe string) dialect {
 	return dialect{name: "unknown", title: title, probe: probe}
 }
 
+// custom is no dialect at all: only the configured overrides are read.
+func custom() dialect {
+	const hint = "The exporter's series names are not known; give a selector under prometheus.overrides."
+	return dialect{name: "custom", title: "selectors from the configuration", readable: true, otherwise: hint, censusHint: hint}
+}
+
 // errorSignal is an error counter: which request, which error name.
 type errorSignal struct {
 	signal         diagnose.Signal

@@ -111,7 +111,11 @@ func (r resolver) patternID(t *target) string {
 	return ""
 }
 
-var ordinal = regexp.MustCompile(`-([0-9]+)$`)
+var (
+	ordinal = regexp.MustCompile(`-([0-9]+)$`)
+	// addressName is a host named after its address, as EC2 does.
+	addressName = regexp.MustCompile(`^ip(-[0-9]+){4}$`)
+)
 
 // byOrdinal reads the pod's number. It holds only if no other numbering fits:
 // with brokers 1, 2, 3 and pods 0, 1 (the third is down) both "id = ordinal"
@@ -123,7 +127,7 @@ func (r resolver) byOrdinal(ts []*target) {
 			ids[t] = n
 		}
 	}
-	if len(ids) == 0 || len(r.known) == 0 || !r.onlyIdentityFits(ids) {
+	if len(ids) == 0 || len(r.known) == 0 || sharedOrdinal(ids) || !r.onlyIdentityFits(ids) {
 		return
 	}
 	for t, id := range ids {
@@ -131,6 +135,19 @@ func (r resolver) byOrdinal(ts []*target) {
 			t.place(id, "pod ordinal")
 		}
 	}
+}
+
+// sharedOrdinal reports whether two processes carry one number at the same time
+// (rack-a-1 and rack-b-1): then the number is not the id.
+func sharedOrdinal(ids map[*target]int32) bool {
+	for a, n := range ids {
+		for b, m := range ids {
+			if a != b && n == m && overlap(a, b) && !a.sameProcess(b) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func (r resolver) onlyIdentityFits(ids map[*target]int32) bool {
@@ -167,7 +184,7 @@ func (t *target) ordinal() (int32, bool) {
 		name, _, _ = strings.Cut(hostOf(labelValue(t.labels, "instance")), ".")
 	}
 	m := ordinal.FindStringSubmatch(name)
-	if m == nil {
+	if m == nil || addressName.MatchString(name) {
 		return 0, false
 	}
 	n, err := strconv.ParseInt(m[1], 10, 32)

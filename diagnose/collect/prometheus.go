@@ -134,6 +134,9 @@ func (p *Prometheus) resolveDialect(ctx context.Context, l look) (d dialect, cac
 		counts[string(s.Metric["__name__"])] = float64(s.Value)
 	}
 	d, ok := pick(p.dialects, counts)
+	if len(p.set.overrides) > 0 && (!ok || !d.readable) {
+		d, ok = custom(), true
+	}
 	switch {
 	case !ok:
 		a.reading.Status = diagnose.StatusEmpty

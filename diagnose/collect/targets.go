@@ -141,15 +141,15 @@ func telling(m model.Metric, l lookup) map[string]string {
 	return out
 }
 
+// brokerGauges are born with the broker and exist on brokers only.
+func brokerGauges() []diagnose.Signal {
+	return []diagnose.Signal{diagnose.SignalLeaders, diagnose.SignalSessions, diagnose.SignalBrokerState, auxPartitions}
+}
+
 // isBroker tells brokers from the other processes that answer to
 // process_start_time_seconds, and from dedicated controllers.
 func (t *target) isBroker() bool {
-	for _, s := range []diagnose.Signal{diagnose.SignalLeaders, diagnose.SignalSessions, diagnose.SignalBrokerState, auxPartitions} {
-		if len(t.found[s]) > 0 {
-			return true
-		}
-	}
-	return t.override
+	return t.override || slices.ContainsFunc(brokerGauges(), func(s diagnose.Signal) bool { return len(t.found[s]) > 0 })
 }
 
 // best returns the series of the preferred way to find the signal.
@@ -178,15 +178,21 @@ func (t *target) last(s diagnose.Signal) (diagnose.Sample, bool) {
 // span returns the time between the first and the last sample of the series
 // that every broker has.
 func (t *target) span() (from, to time.Time) {
-	for _, s := range []diagnose.Signal{diagnose.SignalLeaders, diagnose.SignalSessions, diagnose.SignalBrokerState, auxPartitions} {
-		for _, f := range t.best(s) {
-			a, b := f.series.Samples[0].T, f.series.Samples[len(f.series.Samples)-1].T
-			if from.IsZero() || a.Before(from) {
-				from = a
-			}
-			if b.After(to) {
-				to = b
-			}
+	var all []found
+	for _, s := range brokerGauges() {
+		all = append(all, t.best(s)...)
+	}
+	return spanOf(all)
+}
+
+func spanOf(fs []found) (from, to time.Time) {
+	for _, f := range fs {
+		a, b := f.series.Samples[0].T, f.series.Samples[len(f.series.Samples)-1].T
+		if from.IsZero() || a.Before(from) {
+			from = a
+		}
+		if b.After(to) {
+			to = b
 		}
 	}
 	return from, to
