@@ -65,26 +65,21 @@ func (g *groupLog) thin() {
 // what was added last: a record later in the same piece may date itself by it.
 // It returns the number marked.
 func (g *groupLog) keepBeforeChanges(keep []bool) int {
-	type need struct{ change, left int }
-	needs := map[diagnose.TopicPartition]need{}
+	left := map[diagnose.TopicPartition]int{}
 	n, rec := 0, len(g.records)
-	dropped := map[diagnose.TopicPartition]bool{}
 	for i := len(g.commits) - 1; i >= 0 && n < 2*maxCommits; i-- {
 		c := g.commits[i]
 		for rec > 0 && g.records[rec-1].offset > c.offset {
 			rec--
-			dropped = g.dropped(rec)
+			for tp := range g.dropped(rec) {
+				left[tp] = lastPerChange
+			}
 		}
-		w := needs[c.TopicPartition]
-		if w.change != rec && dropped[c.TopicPartition] {
-			w = need{change: rec, left: lastPerChange}
-		}
-		if w.left > 0 || g.added[c.TopicPartition] == c.offset {
+		if left[c.TopicPartition] > 0 || g.added[c.TopicPartition] == c.offset {
 			keep[i] = true
 			n++
+			left[c.TopicPartition]--
 		}
-		w.left--
-		needs[c.TopicPartition] = w
 	}
 	return n
 }
