@@ -34,6 +34,8 @@ func joinSyncRaceView(l *loss) view {
 	switch {
 	case !l.s.classic():
 		return exclude(c, "a KIP-848 group has no join and sync phases")
+	case l.sil.known:
+		return exclude(c, "the lost member had synced: it committed at "+clock(l.sil.last))
 	case l.rec < 0 && l.s.hasRecords():
 		return leave(c, "the group's own record of the drop is not written yet")
 	case l.rec < 0:
@@ -42,11 +44,9 @@ func joinSyncRaceView(l *loss) view {
 		return leave(c, "when it joined is not visible")
 	case l.joined.IsZero():
 		return exclude(c, "the lost member had been one since before "+clock(l.s.firstRecordAt()))
-	case l.sil.known:
-		return exclude(c, "the lost member had synced: it committed at "+clock(l.sil.last))
 	case l.rebalance() == 0:
 		return leave(c, "its rebalance timeout is not known")
-	case l.pendingLow() > l.rebalance()+syncSlack || l.pendingHigh() < l.rebalance()-pollSlack:
+	case !l.pendingFits():
 		return exclude(c, "it was dropped "+seconds(l.pendingHigh())+" after joining, which is not its rebalance timeout of "+span(l.rebalance()))
 	case l.leave.answer == yes:
 		return exclude(c, "the member left by itself ("+l.leave.cite.Value+")")
@@ -60,6 +60,19 @@ func joinSyncRaceView(l *loss) view {
 // syncSlack is how much later than its rebalance timeout a pending member can
 // be dropped: the coordinator's timer (measured 0.02 s).
 const syncSlack = time.Second
+
+// pendingFits says that a member which never committed was dropped exactly one
+// rebalance timeout after it joined.
+func (l *loss) pendingFits() bool {
+	return !l.joined.IsZero() && !l.sil.known && l.rebalance() > 0 &&
+		l.pendingLow() <= l.rebalance()+syncSlack && l.pendingHigh() >= l.rebalance()-pollSlack
+}
+
+// neverSynced says that its SyncGroup came, too late.
+func (l *loss) neverSynced() bool {
+	n, _ := l.pendingSync()
+	return l.pendingFits() && n > 0
+}
 
 // pendingHigh and pendingLow bound the time from the end of the join phase that
 // made it a member to its drop.

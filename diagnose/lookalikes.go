@@ -159,6 +159,8 @@ func coordinatorTroubleView(l *loss) view {
 		return match(c, l.coord.why)
 	case l.leave.answer == yes && l.called.answer != yes:
 		return exclude(c, "the member left by itself")
+	case l.leftAtOnce():
+		return exclude(c, "it was dropped sooner after its last commit than a coordinator in trouble takes")
 	case l.coord.well == yes:
 		return exclude(c, "the coordinator was well: "+l.coord.why)
 	default:

@@ -55,9 +55,9 @@ func newClientView(l *loss) clientView {
 
 // clientSpan is the time in which the cause shows in client metrics.
 func (l *loss) clientSpan() (from, to time.Time) {
-	from = l.sil.last
-	if from.IsZero() {
-		from = l.after.Add(-max(l.rebalance(), l.session(), time.Minute))
+	from = l.quietSince()
+	if !l.sil.known {
+		from = earliest(from, l.after.Add(-max(l.rebalance(), l.session(), time.Minute)))
 	}
 	to = l.s.f.at()
 	if l.back != nil {

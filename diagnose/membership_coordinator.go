@@ -71,10 +71,10 @@ func (l *loss) coordSuspect(m membership) (coordView, bool) {
 }
 
 // coordRestart: a coordinator that has just loaded the group re-arms every
-// session; whoever does not reach it in time is dropped one session later.
+// session; whoever does not reach it in time is dropped one session later. A
+// commit after the start shows that it had been reached.
 func (l *loss) coordRestart(b *brokerFacts) (coordView, bool) {
-	begin := l.by.Add(-2*max(l.session(), 10*time.Second) - time.Minute)
-	if b.start.IsZero() || b.start.Before(begin) || b.start.After(l.by) {
+	if b.start.IsZero() || !b.start.After(l.quietSince()) || b.start.After(l.by) {
 		return coordView{}, false
 	}
 	return coordView{well: no, why: fmt.Sprintf("broker %d, the coordinator, started at %s, shortly before the drop", b.ID, clock(b.start)), cite: b.cite(SignalProcessStart, "process start "+clock(b.start))}, true
@@ -82,10 +82,7 @@ func (l *loss) coordRestart(b *brokerFacts) (coordView, bool) {
 
 // coordHole: a frozen broker cannot be scraped.
 func (l *loss) coordHole(b *brokerFacts) (coordView, bool) {
-	from := l.sil.last
-	if from.IsZero() {
-		from = l.after.Add(-max(l.session(), 10*time.Second))
-	}
+	from := l.quietSince()
 	need := max(l.silentAtLeast(), 5*b.sc.every/2)
 	for i := 1; i < len(b.sc.times); i++ {
 		a, z := b.sc.times[i-1], b.sc.times[i]

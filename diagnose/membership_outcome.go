@@ -159,10 +159,10 @@ func (s *groupStory) blindFor(l *loss) []Need {
 	if l.stoodStill() == dontKnow && l.overslept() == dontKnow {
 		out = append(out, NeedClientMetrics)
 	}
-	if !s.f.e.Watcher.Usable() {
-		out = append(out, NeedWatcher)
-	}
-	return out
+	out = append(out, NeedWatcher)
+	return slices.DeleteFunc(out, func(n Need) bool {
+		return s.f.needReading(n, subjectGroup(s.g.ID)).Usable()
+	})
 }
 
 // summary says in a sentence or two what happened and what it means.

@@ -225,18 +225,30 @@ func (l *loss) nothingToDo() bool {
 	return compared > 0
 }
 
+// quietSince is the last sign of life of the member: its last commit, or its
+// join if it never committed. Where neither is known, the drop less a session
+// timeout stands for it.
+func (l *loss) quietSince() time.Time {
+	switch {
+	case l.sil.known:
+		return l.sil.last
+	case !l.joined.IsZero():
+		return l.joined
+	default:
+		return l.after.Add(-max(l.session(), 10*time.Second))
+	}
+}
+
 // hearSurvivors looks for commits of others that were accepted while the member
 // was silent.
 func (l *loss) hearSurvivors() {
-	if !l.sil.known {
-		return
-	}
+	from := l.quietSince()
 	for _, m := range l.others() {
-		reqs := l.s.requests(m, l.sil.last, l.by)
+		reqs := l.s.requests(m, from, l.by)
 		if len(reqs) == 0 {
 			continue
 		}
-		gap := l.commitAt(reqs[0]).Sub(l.sil.last)
+		gap := l.commitAt(reqs[0]).Sub(from)
 		for i := 1; i < len(reqs); i++ {
 			gap = max(gap, l.commitAt(reqs[i]).Sub(l.commitAt(reqs[i-1])))
 		}

@@ -32,6 +32,8 @@ func sessionTimeoutView(l *loss) view {
 		return exclude(c, "the member left by itself ("+l.leave.cite.Value+"); a session that runs out sends no LeaveGroup")
 	case l.leftAtOnce():
 		return exclude(c, "it was dropped "+l.sil.words()+" after its last commit, sooner than its session timeout of "+span(l.session())+" allows")
+	case l.neverSynced():
+		return exclude(c, "it had never synced: its SyncGroup was refused after the drop, one rebalance timeout after it joined")
 	case l.back == nil:
 		return sessionAway(l)
 	case l.called.answer == yes && (l.back.sameID || l.leave.answer != yes):
