@@ -1,0 +1,93 @@
+package diagnose
+
+import (
+	"fmt"
+	"time"
+)
+
+func joinSyncRaceRule() Rule {
+	return Rule{
+		Class: JoinSyncRace,
+		Needs: []Need{NeedOffsets},
+		Conditions: []string{
+			"a member that had just joined was dropped exactly one rebalance timeout later",
+			"it never committed while it was a member",
+			"no LeaveGroup request accounts for the drop",
+		},
+		Corroboration: []string{
+			"UNKNOWN_MEMBER_ID on SyncGroup or Heartbeat after the drop: the member was alive and never synced in time",
+			"membership before the join is known",
+		},
+		Source:   "KAFKA-12890 pending sync expiry (2.8.1, 3.0.0); measured: dropped 12.02 s after joining for 12 s, while every API called the group Stable",
+		Explains: []Class{RebalanceStorm, LagStableGroup},
+		Provides: append(lossSpecs(),
+			FactSpec{Name: "joined_at", Unit: UnitTime, Meaning: "when it joined"},
+			FactSpec{Name: "pending_seconds", Unit: UnitSeconds, Meaning: "join to drop"},
+		),
+		Judge: func(f *facts) []Outcome { return judgeLosses(f, JoinSyncRace) },
+	}
+}
+
+// joinSyncRaceView: the member joined and never synced in time.
+func joinSyncRaceView(l *loss) view {
+	c := JoinSyncRace
+	switch {
+	case !l.s.classic():
+		return exclude(c, "a KIP-848 group has no join and sync phases")
+	case l.sil.known:
+		return exclude(c, "the lost member had synced: it committed at "+clock(l.sil.last))
+	case l.rec < 0 && l.s.hasRecords():
+		return leave(c, "the group's own record of the drop is not written yet")
+	case l.rec < 0:
+		return leave(c, "when it joined is not visible without the offsets topic")
+	case l.joined.IsZero() && !l.s.baselineKnown() && l.rec == 0:
+		return leave(c, "when it joined is not visible")
+	case l.joined.IsZero():
+		return exclude(c, "the lost member had been one since before "+clock(l.s.firstRecordAt()))
+	case l.rebalance() == 0:
+		return leave(c, "its rebalance timeout is not known")
+	case !l.pendingFits():
+		return exclude(c, "it was dropped "+seconds(l.pendingHigh())+" after joining, which is not its rebalance timeout of "+span(l.rebalance()))
+	case l.leave.answer == yes:
+		return exclude(c, "the member left by itself ("+l.leave.cite.Value+")")
+	case l.leave.answer == no || l.called.answer == yes:
+		return match(c, "it was dropped "+seconds(l.pendingHigh())+" after joining, exactly its rebalance timeout, and never committed")
+	default:
+		return leave(c, "it was dropped "+seconds(l.pendingHigh())+" after joining, exactly its rebalance timeout, and never committed")
+	}
+}
+
+// syncSlack is how much later than its rebalance timeout a pending member can
+// be dropped: the coordinator's timer (measured 0.02 s).
+const syncSlack = time.Second
+
+// pendingFits says that a member which never committed was dropped exactly one
+// rebalance timeout after it joined.
+func (l *loss) pendingFits() bool {
+	return !l.joined.IsZero() && !l.sil.known && l.rebalance() > 0 &&
+		l.pendingLow() <= l.rebalance()+syncSlack && l.pendingHigh() >= l.rebalance()-pollSlack
+}
+
+// neverSynced says that its SyncGroup came, too late.
+func (l *loss) neverSynced() bool {
+	n, _ := l.pendingSync()
+	return l.pendingFits() && n > 0
+}
+
+// pendingHigh and pendingLow bound the time from the end of the join phase that
+// made it a member to its drop.
+func (l *loss) pendingHigh() time.Duration { return l.by.Sub(l.joined) }
+
+func (l *loss) pendingLow() time.Duration { return max(0, l.after.Sub(l.joined)) }
+
+// firstRecordAt is the oldest record of the group that was read.
+func (s *groupStory) firstRecordAt() time.Time {
+	if len(s.g.History.Records) == 0 {
+		return s.f.from()
+	}
+	return s.g.History.Records[0].At
+}
+
+func joinSummary(l *loss) string {
+	return fmt.Sprintf("%s joined at %s and never finished joining (no SyncGroup in time); the broker dropped it at %s, one rebalance timeout of %s later. The group read Stable all the time, and its partitions stood still.", upper(l.name()), clock(l.joined), clock(l.by), span(l.rebalance()))
+}

@@ -1,0 +1,61 @@
+package diagnose
+
+import "fmt"
+
+func processGoneRule() Rule {
+	return Rule{
+		Class: ProcessGone,
+		Needs: []Need{NeedOffsets},
+		Conditions: []string{
+			"a member was dropped from the group, and no LeaveGroup request accounts for it",
+			"it had been silent for its session timeout",
+			"nobody called with the old member id after the drop (no UNKNOWN_MEMBER_ID)",
+			"it has stayed away for twice its session timeout, or came back as a new process",
+		},
+		Corroboration: []string{
+			"pod or node evidence: killed, OOM, node lost",
+			"membership before the window is known",
+		},
+		Source:   "Kafka GroupCoordinator heartbeat expiry; measured: kill -9 leaves errors 25 at 0 for ever",
+		Explains: []Class{RebalanceStorm, LagStableGroup},
+		Provides: lossSpecs(),
+		Judge:    func(f *facts) []Outcome { return judgeLosses(f, ProcessGone) },
+	}
+}
+
+// processGoneView: the process was killed or its node was lost.
+func processGoneView(l *loss) view {
+	c := ProcessGone
+	switch {
+	case l.called.answer == yes:
+		return exclude(c, "somebody called with the old member id after the drop ("+l.called.cite.Value+"), so the process lived")
+	case l.leave.answer == yes:
+		return exclude(c, "the member left by itself ("+l.leave.cite.Value+"); a killed process sends no LeaveGroup")
+	case l.leftAtOnce():
+		return exclude(c, "it was dropped "+l.sil.words()+" after its last commit, sooner than its session timeout of "+span(l.session())+" allows")
+	case l.back != nil && l.back.sameID:
+		return exclude(c, "the same member id came back, so it is the same process")
+	case l.back != nil && l.called.answer == no:
+		return match(c, "it came back as a new process: nobody called with the old member id")
+	case l.back != nil:
+		return leave(c, "it came back, perhaps as a new process: "+l.called.unknown())
+	case l.longGone() && l.gonePossible():
+		return match(c, "it has been away for "+span(l.away())+" and nobody called with the old member id")
+	default:
+		return leave(c, "it is still away")
+	}
+}
+
+// gonePossible says that the loss was seen to be one of silence: where neither
+// its length nor the leaves are known, it may as well have left.
+func (l *loss) gonePossible() bool {
+	return l.called.answer != yes && (l.leave.answer == no || l.sil.known && !l.sil.idle)
+}
+
+func goneSummary(l *loss) string {
+	limit := timeoutWords("session timeout", l.session())
+	if l.back != nil {
+		return fmt.Sprintf("%s died and was dropped at %s, when %s had run out; %s as a new process. The timeout only discovered it.", upper(l.name()), clock(l.by), limit, l.returnWords())
+	}
+	return fmt.Sprintf("%s is gone: it was dropped at %s, when %s had run out, and nobody has called with its member id since. The timeout only discovered it.", upper(l.name()), clock(l.by), limit)
+}

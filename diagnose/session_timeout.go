@@ -1,0 +1,97 @@
+package diagnose
+
+import "fmt"
+
+func sessionTimeoutRule() Rule {
+	return Rule{
+		Class: SessionTimeout,
+		Needs: []Need{NeedOffsets},
+		Conditions: []string{
+			"a member was dropped from the group, and no LeaveGroup request accounts for it",
+			"it had been silent for its session timeout: last commit to drop is at least 2/3 of it (session timeout less one heartbeat interval)",
+			"somebody called with the old member id after the drop (UNKNOWN_MEMBER_ID on Heartbeat or OffsetCommit), or the member is still away",
+			"the coordinator served others meanwhile",
+		},
+		Corroboration: []string{
+			"the member came back",
+			"the client's own time-between-poll-max is as long as the silence, or its own scrape has a gap that long: the process stood still",
+			"membership before the window is known",
+		},
+		Source:   "Kafka GroupCoordinator heartbeat expiry; measured: silence 6.0 s of 6 s in 5 runs, error 25 on either heartbeat or commit (a race)",
+		Explains: []Class{RebalanceStorm, LagStableGroup},
+		Provides: lossSpecs(),
+		Judge:    func(f *facts) []Outcome { return judgeLosses(f, SessionTimeout) },
+	}
+}
+
+// sessionTimeoutView: the member was silent for its session timeout.
+func sessionTimeoutView(l *loss) view {
+	c := SessionTimeout
+	switch {
+	case l.leave.answer == yes && l.called.answer != yes:
+		return exclude(c, "the member left by itself ("+l.leave.cite.Value+"); a session that runs out sends no LeaveGroup")
+	case l.leftAtOnce():
+		return exclude(c, "it was dropped "+l.sil.words()+" after its last commit, sooner than its session timeout of "+span(l.session())+" allows")
+	case l.neverSynced():
+		return exclude(c, "it had never synced: its SyncGroup was refused after the drop, one rebalance timeout after it joined")
+	case l.back == nil:
+		return sessionAway(l)
+	case l.called.answer == yes && (l.back.sameID || l.leave.answer != yes):
+		return match(c, "somebody called with the old member id after the drop, so the process was alive")
+	case l.called.answer == no:
+		return leave(c, "a process that stood still usually calls once with its old member id; nobody did")
+	case l.stoodStill() == yes:
+		return match(c, "its own metrics show that it stood still for "+seconds(l.client.longest()))
+	case l.back.sameID && !l.back.elsewhere:
+		return match(c, "the same member id came back, so it is the same process")
+	case l.sil.known && !l.sil.idle && l.tooSoonForPoll() && !l.back.elsewhere && !l.back.sameRecord:
+		return match(c, "it was silent for "+l.sil.words()+", came back, and did not reach its poll limit")
+	default:
+		return leave(c, "it came back, and "+l.called.unknown())
+	}
+}
+
+// sessionAway: while the member is away, a stalled process is the commonest
+// cause; time turns it into a process that is gone.
+func sessionAway(l *loss) view {
+	c := SessionTimeout
+	switch {
+	case l.called.answer == yes:
+		return match(c, "somebody called with the old member id after the drop, so the process is alive")
+	case l.longGone():
+		return leave(c, "a process can stand still for longer than "+span(l.away()))
+	case l.leave.answer == no, l.sil.known && !l.sil.idle && l.tooSoonForPoll():
+		return match(c, "it was dropped without leaving and is still away")
+	default:
+		return leave(c, "it is still away")
+	}
+}
+
+// unknown words why it is not known whether anybody called.
+func (v signalView) unknown() string {
+	if v.why != "" {
+		return v.why
+	}
+	return "whether anybody called with the old member id is not known"
+}
+
+// sessionSummary says which of the two kinds it can be.
+func sessionSummary(l *loss) string {
+	limit := timeoutWords("session timeout", l.session())
+	head := fmt.Sprintf("%s was silent for %s and was dropped at %s; ", upper(l.name()), limit, clock(l.by))
+	if !l.s.classic() && l.session() == 0 {
+		head = fmt.Sprintf("%s was dropped at %s; ", upper(l.name()), clock(l.by))
+	}
+	if l.back == nil {
+		return head + l.returnWords() + ". Its process stands still, is gone, or cannot reach the broker."
+	}
+	head += l.returnWords() + ". "
+	switch {
+	case l.stoodStill() == yes:
+		return head + fmt.Sprintf("Its own metrics show a hole of %s: the process stood still (GC, CPU throttling, frozen host).", seconds(l.client.longest()))
+	case l.stoodStill() == no:
+		return head + fmt.Sprintf("It kept polling all the time (at most %s apart), so look at its network to %s, not at GC.", seconds(l.client.poll), subjectBroker(l.s.g.Coordinator))
+	default:
+		return head + fmt.Sprintf("Either the process stood still (GC, CPU throttling, frozen host) or its network to %s was silent.", subjectBroker(l.s.g.Coordinator))
+	}
+}
