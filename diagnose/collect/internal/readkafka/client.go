@@ -80,6 +80,7 @@ func options(cfg Config, log *slog.Logger, o Options) ([]kgo.Opt, error) {
 	opts := []kgo.Opt{
 		kgo.SeedBrokers(cfg.BootstrapServers...),
 		kgo.ClientID(cfg.ClientID),
+		kgo.SoftwareNameAndVersion(softwareName, "1"),
 		kgo.DialTimeout(cfg.DialTimeout),
 		kgo.RequestTimeoutOverhead(cfg.RequestTimeout),
 		kgo.RetryTimeout(cfg.RequestTimeout),
@@ -116,6 +117,9 @@ func options(cfg Config, log *slog.Logger, o Options) ([]kgo.Opt, error) {
 
 // Close ends all connections.
 func (c *Client) Close() { c.cl.Close() }
+
+// softwareName is how brokers count the bot in their census of clients.
+const softwareName = "kafka-oncall"
 
 // anyBroker sends to whichever broker answers first.
 const anyBroker int32 = -1

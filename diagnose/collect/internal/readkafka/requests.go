@@ -37,7 +37,7 @@ func (c *Client) MaxVersions(ctx context.Context, broker int32, now time.Time) (
 		return known.max, nil
 	}
 	req := kmsg.NewPtrApiVersionsRequest()
-	req.ClientSoftwareName, req.ClientSoftwareVersion = "kafka-oncall", "1"
+	req.ClientSoftwareName, req.ClientSoftwareVersion = softwareName, "1"
 	resp, err := ask[*kmsg.ApiVersionsResponse](ctx, c, broker, req)
 	if err != nil {
 		return nil, err
