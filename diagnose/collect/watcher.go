@@ -49,10 +49,17 @@ func (c WatcherConfig) withDefaults() WatcherConfig {
 	if c.MaxGroups <= 0 {
 		c.MaxGroups = 5000
 	}
-	if c.Now == nil {
-		c.Now = time.Now
-	}
+	c.Now = clock(c.Now)
 	return c
+}
+
+// clock gives the moments of an evidence: UTC, without the monotonic part, to
+// the millisecond as Kafka and Prometheus have them.
+func clock(now func() time.Time) func() time.Time {
+	if now == nil {
+		now = time.Now
+	}
+	return func() time.Time { return now().UTC().Truncate(time.Millisecond) }
 }
 
 const (
@@ -97,6 +104,7 @@ type Watcher struct {
 	failed        map[int32]diagnose.Reading // brokers that did not list
 	overflow      int                        // groups beyond MaxGroups
 	shortened     time.Time                  // memory was cut to this moment
+	lastTopo      *topology                  // for readers
 }
 
 // NewWatcher prepares a watcher and registers its metrics. Run starts it.
@@ -188,6 +196,7 @@ func (w *Watcher) apply(s *sweep) {
 	now := w.cfg.Now()
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.lastTopo = s.topo
 	complete := w.noteBrokers(s, now)
 	ids := make([]string, 0, len(s.groups))
 	for id := range s.groups {

@@ -112,3 +112,28 @@ func (w *Watcher) group(id string, from, to time.Time) (remembered, bool) {
 		snapshots: r.snapshots(from, to), lag: r.lagPoints(from, to),
 	}, true
 }
+
+// topology is the last one that was read, nil before the first look.
+func (w *Watcher) topology() *topology {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.lastTopo
+}
+
+// suspects ranks the groups that lost members in a span, on one coordinator or
+// on all (nil). covered says whether the memory covers the span.
+func (w *Watcher) suspects(broker *int32, sp span) (found []suspect, covered bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	n := map[string]int{}
+	for _, l := range w.losses {
+		if l.By.After(sp.from) && !l.By.After(sp.to) && (broker == nil || l.Coordinator == *broker) {
+			n[l.Group]++
+		}
+	}
+	for g, lost := range n {
+		found = append(found, suspect{group: g, lost: lost})
+	}
+	rank(found)
+	return found, !w.since.IsZero() && !w.since.After(sp.from) && w.reading(sp.to).OK()
+}
