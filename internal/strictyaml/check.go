@@ -103,7 +103,12 @@ func (c *checker) entries(n ast.Node, t reflect.Type, path string) []*ast.Mappin
 
 // leaf decodes one value by itself, so that its error has a place.
 func (c *checker) leaf(n ast.Node, t reflect.Type, path string) {
-	if err := yaml.NodeToValue(n, reflect.New(t).Interface(), yaml.Strict()); err != nil {
+	err := yaml.NodeToValue(n, reflect.New(t).Interface(), yaml.Strict())
+	switch {
+	case err == nil:
+	case t == reflect.TypeFor[time.Duration]():
+		c.add(c.doc.at(n, path, "wants "+kindWords(t)))
+	default:
 		c.add(c.doc.problem(err, n, path))
 	}
 }
@@ -153,10 +158,16 @@ func unknownKey(key string, fields map[string]reflect.Type) string {
 		names = append(names, k)
 	}
 	sort.Strings(names)
+	best, score := "", 6
 	for _, k := range names {
-		if distance(k, key) <= 2 {
-			return fmt.Sprintf("unknown key; did you mean %q?", k)
+		far := distance(k, key)
+		// Twice the distance, plus one for another length: "nmae" is "name", not "map".
+		if s := 2*far + min(1, max(len(k)-len(key), len(key)-len(k))); far <= 2 && s < score {
+			best, score = k, s
 		}
+	}
+	if best != "" {
+		return fmt.Sprintf("unknown key; did you mean %q?", best)
 	}
 	return "unknown key; known here: " + strings.Join(names, ", ")
 }
