@@ -50,6 +50,22 @@ func (s *Set) Steps(d diagnose.Diagnosis) []Step {
 	return out
 }
 
+// Fill returns v with the step to show next, all steps and the impact set from
+// its diagnosis. done are the ids of the steps already done. Without a
+// diagnosis v comes back with none.
+func (s *Set) Fill(v View, done []string) View {
+	v.Step, v.Steps, v.Impact = nil, nil, ""
+	if v.Diagnosis == nil {
+		return v
+	}
+	v.Steps = s.Steps(*v.Diagnosis)
+	v.Step, _ = s.Next(*v.Diagnosis, done)
+	if b, ok := s.books[v.Diagnosis.Primary().Class]; ok {
+		v.Impact = b.Impact
+	}
+	return v
+}
+
 // fill works the computed values out and puts all values in.
 func (st step) fill(x *Step, facts values) error {
 	v := values{}
