@@ -188,8 +188,8 @@ type View struct {
 	// Steps and Impact.
 	Steps []Step
 	// Impact is the playbook's sentence on what the class costs.
-	Impact string
-	Was    *Previous
+	Impact   string
+	Was      *Previous
 	Since    time.Time
 	LastLook time.Time
 	NextLook time.Time
