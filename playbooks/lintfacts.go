@@ -159,10 +159,11 @@ func (l *linter) arithmetic(at string, st step) {
 			continue
 		}
 		if !slices.Contains(shown, c.def.Name) {
-			l.add(fmt.Sprintf("%s.compute[%d]", at, i), "the value %s is advised without its arithmetic: add show", c.def.Name)
+			l.add(fmt.Sprintf("%s.compute[%d].name", at, i), "the value %s is advised without its arithmetic: add show", c.def.Name)
 		}
 		for _, name := range identifiers(c.def.Expr) {
-			if !slices.Contains(shown, name) {
+			// A fact with a fallback shows as the value that was made from it.
+			if !l.facts[name].Optional && !slices.Contains(shown, name) {
 				l.add(fmt.Sprintf("%s.compute[%d].show", at, i), "the arithmetic does not show %s", name)
 			}
 		}
