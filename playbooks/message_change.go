@@ -33,7 +33,7 @@ func ChangeReply(was, now diagnose.Diagnosis) Message {
 	if lines := difference(a, b); len(lines) > 0 {
 		m.Details = []Detail{{Title: "What changed in the evidence", Lines: lines}}
 	}
-	m.Text = clean(fmt.Sprintf("%s: %s. %s", m.Title, strings.ReplaceAll(m.Subject.String(), " · ", ", "), m.Summary), maxOneLine)
+	m.Text = clean(fmt.Sprintf("%s: %s. %s", m.Title, commas(m.Subject), m.Summary), maxOneLine)
 	return m
 }
 
@@ -85,7 +85,7 @@ func EndReply(v View) Message {
 		m.Summary = T(endSentence(v, f))
 	}
 	m.Subject = subject(v, f)
-	m.Text = clean(fmt.Sprintf("%s: %s. %s", m.Title, strings.ReplaceAll(m.Subject.String(), " · ", ", "), m.Summary), maxOneLine)
+	m.Text = clean(fmt.Sprintf("%s: %s. %s", m.Title, commas(m.Subject), m.Summary), maxOneLine)
 	return m
 }
 

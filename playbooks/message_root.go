@@ -44,7 +44,7 @@ func Looking(v View) Message {
 		m.Summary = T("An alert came in. I am reading metrics and group state; the verdict replaces this message.")
 	}
 	m.Footer = footer(v, diagnose.Finding{})
-	m.Text = clean(m.Title.String()+": "+m.Subject.String()+". "+m.Summary.String(), maxOneLine)
+	m.Text = clean(m.Title.String()+": "+commas(m.Subject)+". "+m.Summary.String(), maxOneLine)
 	return m
 }
 
@@ -54,10 +54,9 @@ func bold(s string) Rich { return Rich{{Text: s, Style: Bold}} }
 func title(v View, f diagnose.Finding) Rich {
 	head, words := verdict(f, v.Phase)
 	if v.Was != nil && v.Was.Class != f.Class && v.Phase != PhaseResolved {
-		was := lowerFirst(headline(v.Was.Class))
 		return Rich{
 			{Text: changeWord(v.Was.Class, f.Class) + ": " + lowerFirst(head), Style: Bold},
-			{Text: fmt.Sprintf(" (was: %s, %s)", was, v.Was.Confidence)},
+			{Text: " (was: " + wasWords(*v.Was) + ")"},
 		}
 	}
 	r := bold(head)
@@ -65,6 +64,13 @@ func title(v View, f diagnose.Finding) Rich {
 		r = append(r, Span{Text: " — " + words})
 	}
 	return r
+}
+
+func wasWords(p Previous) string {
+	if p.Class == diagnose.Quiet || p.Class == diagnose.Undecided {
+		return lowerFirst(headline(p.Class))
+	}
+	return lowerFirst(headline(p.Class)) + ", " + string(p.Confidence)
 }
 
 // changeWord names the direction of a change of verdict.
@@ -106,6 +112,9 @@ func subject(v View, f diagnose.Finding) Rich {
 	return T(strings.Join(parts, " · "))
 }
 
+// commas writes a line of parts for a sentence.
+func commas(r Rich) string { return strings.ReplaceAll(r.String(), " · ", ", ") }
+
 // summary is the finding's sentence, what else it could be, and what else holds.
 func summary(d diagnose.Diagnosis) Rich {
 	f := d.Primary()
@@ -114,7 +123,7 @@ func summary(d diagnose.Diagnosis) Rich {
 		r = append(r, Span{Text: clean(f.Summary, maxSummary)})
 	}
 	if len(f.Alternatives) > 0 {
-		r = append(r, Span{Text: space(r) + "It could also be: "})
+		r = append(r, Span{Text: space(r) + alternativesLabel(f) + ": "})
 		for i, a := range f.Alternatives {
 			if i > 0 {
 				r = append(r, Span{Text: ", "})
@@ -123,8 +132,9 @@ func summary(d diagnose.Diagnosis) Rich {
 		}
 		r = append(r, Span{Text: "."})
 	}
-	if f.Decides != "" {
-		r = append(r, Span{Text: space(r) + "What decides: " + clean(sentence(f.Decides), maxLine)})
+	// The first step of an undecided case is to get what decides.
+	if f.Decides != "" && f.Class != diagnose.Undecided {
+		r = append(r, Span{Text: space(r) + decidesLabel(f) + ": " + clean(sentence(f.Decides), maxLine)})
 	}
 	if n := len(d.Findings) - 1; n > 0 {
 		also := d.Findings[1]
@@ -135,6 +145,21 @@ func summary(d diagnose.Diagnosis) Rich {
 		r = append(r, Span{Text: text + "."})
 	}
 	return r
+}
+
+func alternativesLabel(f diagnose.Finding) string {
+	if f.Class == diagnose.Undecided {
+		return "It is one of"
+	}
+	return "It could also be"
+}
+
+// decidesLabel says whether an observation or time has to tell.
+func decidesLabel(f diagnose.Finding) string {
+	if len(f.Alternatives) == 0 && f.Confidence == diagnose.Provisional {
+		return "What time has to show"
+	}
+	return "What decides"
 }
 
 func space(r Rich) string {
@@ -167,16 +192,24 @@ func evidence(cs []diagnose.Citation, most int) []Rich {
 
 func citation(c diagnose.Citation) Rich {
 	r := T(clean(c.Value, maxLine))
-	if c.Link != "" {
-		r = append(r, Span{Text: " "}, Span{Text: "▸", URL: c.Link})
+	return append(r, link(c.Link, " ▸")...)
+}
+
+// link is a mark that leads to url, or nothing when url is not one of the web.
+func link(url, mark string) Rich {
+	if !strings.HasPrefix(url, "https://") && !strings.HasPrefix(url, "http://") {
+		return nil
 	}
-	return r
+	if text, ok := strings.CutPrefix(mark, " "); ok {
+		return Rich{{Text: " "}, {Text: text, URL: url}}
+	}
+	return Rich{{Text: mark, URL: url}}
 }
 
 // shownStep is the step to put under the verdict. After the alert has ended
 // only steps that change something are still worth a person's time.
 func shownStep(v View) *StepView {
-	if v.Step == nil || v.Phase == PhaseResolved && v.Step.Safety == Look {
+	if v.Step == nil || v.Diagnosis == nil || v.Phase == PhaseResolved && v.Step.Safety == Look {
 		return nil
 	}
 	view := v.Step.View
@@ -210,8 +243,9 @@ func footer(v View, f diagnose.Finding) []Rich {
 	if v.Took > 0 {
 		second.text("verdict in " + seconds(v.Took.Seconds()))
 	}
-	if url := runbook(v.Alerts); url != "" {
-		second.link("runbook ▸", url)
+	if l := link(runbook(v.Alerts), "runbook ▸"); l != nil {
+		second.between()
+		second.r = append(second.r, l...)
 	}
 	var out []Rich
 	for _, d := range []dots{first, second} {
@@ -276,18 +310,14 @@ func (d *dots) moment(label string, t time.Time) {
 	}
 }
 
-func (d *dots) link(label, url string) {
-	d.between()
-	d.r = append(d.r, Span{Text: label, URL: url})
-}
-
 // buttons follow the state: a button that would do nothing is not shown.
 func buttons(v View) []Button {
 	if v.IncidentID == "" {
 		return nil
 	}
 	var out []Button
-	if s := shownStep(v); s != nil && v.Diagnosis != nil {
+	// A step that only says to wait has no "done".
+	if s := shownStep(v); s != nil && !harmless(primary(v).Class) {
 		out = append(out, Button{
 			Action: ActionDone, Label: "Done → next step", Value: v.IncidentID, Primary: true,
 			Describe: clean(fmt.Sprintf("Mark step %d, %s, as done and show the next one", s.Number, s.Title), 75),
@@ -306,7 +336,7 @@ func buttons(v View) []Button {
 func oneLine(v View, f diagnose.Finding) string {
 	t := title(v, f).String()
 	t = strings.Replace(t, " — ", ", ", 1)
-	parts := []string{t + ": " + strings.ReplaceAll(subject(v, f).String(), " · ", ", ") + "."}
+	parts := []string{t + ": " + commas(subject(v, f)) + "."}
 	if f.Summary != "" {
 		parts = append(parts, clean(sentence(f.Summary), maxSummary))
 	}

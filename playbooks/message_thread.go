@@ -26,7 +26,7 @@ func Thread(v View) Message {
 	if f.Headline != "" {
 		what += " for " + lowerFirst(clean(f.Headline, maxName))
 	}
-	m.Text = clean(fmt.Sprintf("%s: %s. %s", what, strings.ReplaceAll(subject(v, f).String(), " · ", ", "), sentence(f.Summary)), maxOneLine)
+	m.Text = clean(fmt.Sprintf("%s: %s. %s", what, commas(subject(v, f)), sentence(f.Summary)), maxOneLine)
 	return m
 }
 
@@ -77,7 +77,8 @@ func diagnosisDetails(v View) []Detail {
 	add("What it means", meaning(v, f))
 	add(titleEvidence, sourced(f.Citations))
 	add("Also found", otherFindings(d))
-	add("Could also be", alternativeLines(f))
+	add(alternativesLabel(f), alternativeLines(f))
+	add(decidesLabel(f), texts(some(f.Decides)))
 	add("Not seen, so not certain", texts(f.Missing))
 	add("Ruled out", ruledOut(d))
 	add("Not visible", blindSpots(d))
@@ -125,16 +126,20 @@ func alternativeLines(f diagnose.Finding) []Rich {
 	for _, a := range f.Alternatives {
 		out = append(out, Rich{{Text: headline(a.Class), Style: Bold}, {Text: ": " + clean(sentence(a.Because), maxLine)}})
 	}
-	if f.Decides != "" {
-		out = append(out, T("What decides: "+clean(sentence(f.Decides), maxLine)))
-	}
 	return out
+}
+
+func some(s string) []string {
+	if s == "" {
+		return nil
+	}
+	return []string{s}
 }
 
 func texts(in []string) []Rich {
 	var out []Rich
 	for _, s := range in {
-		out = append(out, T(clean(s, maxLine)))
+		out = append(out, T(upperFirst(clean(sentence(s), maxLine))))
 	}
 	return out
 }
@@ -156,7 +161,7 @@ func blindSpots(d diagnose.Diagnosis) []Rich {
 		}
 		r = append(r, Span{Text: "."})
 		if b.Detail != "" {
-			r = append(r, Span{Text: " " + clean(sentence(b.Detail), maxLine)})
+			r = append(r, Span{Text: " " + upperFirst(clean(sentence(b.Detail), maxLine))})
 		}
 		out = append(out, r)
 	}
@@ -262,13 +267,8 @@ func alertLine(a AlertLine) Rich {
 	if a.Labels != "" {
 		r = append(r, Span{Text: " "}, Span{Text: clean(a.Labels, maxLine), Style: Code})
 	}
-	if a.SourceURL != "" {
-		r = append(r, Span{Text: " "}, Span{Text: "▸", URL: a.SourceURL})
-	}
-	if a.RunbookURL != "" {
-		r = append(r, Span{Text: " "}, Span{Text: "runbook ▸", URL: a.RunbookURL})
-	}
-	return r
+	r = append(r, link(a.SourceURL, " ▸")...)
+	return append(r, link(a.RunbookURL, " runbook ▸")...)
 }
 
 // more cuts a list and says how many are not shown out of all.

@@ -83,13 +83,24 @@ func (st step) fill(x *Step, facts values) error {
 		if err != nil {
 			return err
 		}
-		if len(arithmetic) > 0 && len(show) > 0 {
-			arithmetic = append(arithmetic, Span{Text: "; "})
-		}
+		arithmetic = append(arithmetic, between(arithmetic, show)...)
 		arithmetic = append(arithmetic, show...)
 	}
 	x.View.Safety, x.View.Arithmetic = st.def.Safety, arithmetic
 	return st.fillTexts(x, v)
+}
+
+// between joins two pieces of arithmetic: a piece that starts with an arrow
+// goes on with the one before.
+func between(before, next Rich) Rich {
+	switch {
+	case len(before) == 0 || len(next) == 0:
+		return nil
+	case strings.HasPrefix(next[0].Text, "→"):
+		return Rich{{Text: " "}}
+	default:
+		return Rich{{Text: "; "}}
+	}
 }
 
 func (st step) fillTexts(x *Step, v values) error {
@@ -108,11 +119,34 @@ func (st step) fillTexts(x *Step, v values) error {
 	if x.View.Avoid, err = both(st.avoid, st.why, v, " "); err != nil {
 		return err
 	}
-	x.View.Verify, err = both(st.read, st.shows, v, " ")
-	if err == nil && st.def.Verify != nil && st.def.Verify.Wait > 0 {
-		x.View.Verify = append(x.View.Verify, Span{Text: " Give it " + seconds(st.def.Verify.Wait.Seconds()) + "."})
-	}
+	x.View.Verify, err = st.fillVerify(v)
 	return err
+}
+
+// fillVerify words a check as "what to read: what it shows. Give it 5 min."
+func (st step) fillVerify(v values) (Rich, error) {
+	if st.def.Verify == nil {
+		return nil, nil
+	}
+	read, err := st.read.fill(v)
+	if err != nil {
+		return nil, err
+	}
+	shows, err := st.shows.fill(v)
+	if err != nil {
+		return nil, err
+	}
+	if n := len(read); n > 0 {
+		read[n-1].Text = strings.TrimSuffix(strings.TrimSpace(read[n-1].Text), ".")
+	}
+	if len(shows) > 0 {
+		shows[0].Text = lowerFirst(shows[0].Text)
+	}
+	r := append(append(read, Span{Text: ": "}), shows...)
+	if wait := st.def.Verify.Wait; wait > 0 {
+		r = append(r, Span{Text: " Give it " + seconds(wait.Seconds()) + "."})
+	}
+	return r, nil
 }
 
 // both fills two texts and puts one behind the other.

@@ -100,8 +100,19 @@ func countWords(n int) string {
 // lowerFirst starts a headline inside a sentence.
 func lowerFirst(s string) string {
 	r := []rune(s)
-	if len(r) > 1 && unicode.IsUpper(r[0]) && unicode.IsLower(r[1]) {
+	if len(r) > 1 && unicode.IsUpper(r[0]) && (unicode.IsLower(r[1]) || r[1] == ' ') {
 		r[0] = unicode.ToLower(r[0])
+	}
+	return string(r)
+}
+
+// upperFirst starts a sentence, unless it starts with a name such as
+// time-between-poll-max.
+func upperFirst(s string) string {
+	r := []rune(s)
+	first, _, _ := strings.Cut(s, " ")
+	if len(r) > 0 && !strings.ContainsAny(first, "-_.()[]") {
+		r[0] = unicode.ToUpper(r[0])
 	}
 	return string(r)
 }
