@@ -20,7 +20,7 @@ func Classify(e Evidence, l Limits) Diagnosis {
 	t := judgeAll(f, rules)
 	findings := rank(absorb(f, rules, t.findings()))
 	odd := unexplained(symptoms(f), findings)
-	findings = append(findings, undecidedFindings(f, odd)...)
+	findings = append(findings, undecidedFindings(f, odd, t)...)
 	if len(findings) == 0 {
 		findings = []Finding{closing(f, t)}
 	}

@@ -57,11 +57,13 @@ func brokerScrapes(f *facts, b *Broker) scrapes {
 	}
 	for _, ch := range chains(b.Signals[SignalProcessStart]) {
 		for _, s := range ch {
-			sc.starts = append(sc.starts, time.UnixMilli(int64(s.V*1000)).UTC())
+			if s.V > 0 && s.V < maxUnixMilli/1000 {
+				sc.starts = append(sc.starts, time.UnixMilli(int64(s.V*1000)).UTC())
+			}
 		}
 	}
 	slices.SortFunc(sc.starts, time.Time.Compare)
-	sc.starts = slices.CompactFunc(sc.starts, func(a, b time.Time) bool { return b.Sub(a) < startJitter })
+	sc.starts = slices.CompactFunc(sc.starts, func(a, b time.Time) bool { return a.Sub(b).Abs() < startJitter })
 	return sc
 }
 
@@ -249,4 +251,29 @@ func (b *brokerFacts) metricsReading() Reading {
 		return Reading{Status: StatusPartial, Source: b.f.e.Metrics.Source, Error: "the last scrape of " + b.subject() + " is " + span(b.f.at().Sub(b.sc.last())) + " old"}
 	}
 	return b.f.e.Metrics.Reading
+}
+
+// unreadable answers for every fetch-session rule when the broker cannot be
+// judged: its metrics were not read, are stale, or it is not Apache Kafka.
+func (b *brokerFacts) unreadable() (Outcome, bool) {
+	if fl := b.f.e.Cluster.Flavour; fl != "" && fl != "apache" {
+		return Outcome{Answer: No, Because: "not applicable: this cluster is " + fl + ", which has no such session cache"}, true
+	}
+	blind := Outcome{Answer: Unknown, Blind: []Need{NeedBrokerMetrics}}
+	switch {
+	case !b.f.e.Metrics.Usable(), !b.Identity.Usable():
+		blind.Because = "the metrics of this broker could not be read"
+	case !b.errorsVisible():
+		blind.Because = "error counters of this broker are not visible"
+	case !b.fresh():
+		blind.Because = "the last scrape of this broker is " + span(b.f.at().Sub(b.sc.last())) + " old"
+	default:
+		return Outcome{}, false
+	}
+	return blind, true
+}
+
+// noStep reports that a counter is known and did not move from a moment on.
+func (c counter) noStep(from time.Time) bool {
+	return c.covers(from) && len(c.within(from, c.last)) == 0
 }
