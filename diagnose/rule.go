@@ -3,7 +3,8 @@ package diagnose
 // Need names a section of the evidence that a rule cannot do without.
 type Need string
 
-// The needs. They are also the names of blind spots.
+// The needs. They are also the names of blind spots; blind.go finds the
+// reading behind each.
 const (
 	NeedBrokerMetrics Need = "broker_metrics"
 	NeedSlots         Need = "slots"
@@ -46,8 +47,13 @@ type Rule struct {
 	Explains []Class
 	// Provides declares the facts for playbooks.
 	Provides []FactSpec
-	// Judge looks at the facts and answers, one outcome per subject.
+	// Judge looks at the facts and answers, one outcome per subject; none when
+	// the question has no subject of its kind. Nil for quiet and undecided,
+	// which [Classify] derives from the answers of the others.
 	Judge func(f *facts) []Outcome
+	// Covers says whether a cause of this class accounts for a symptom of a
+	// class in Explains; nil = it does for the same subject.
+	Covers func(f *facts, cause, symptom Finding) bool
 }
 
 // Outcome is a rule's answer for one subject.

@@ -1,0 +1,34 @@
+package diagnose
+
+// lossSpecs are the facts that every rule about lost members provides: first
+// about the member that the finding is about, then about the group.
+func lossSpecs() []FactSpec {
+	return []FactSpec{
+		{Name: "group", Unit: UnitText, Meaning: "the group"},
+		{Name: "member", Unit: UnitText, Meaning: "member id of the lost member (of the last one, when several were lost alike)"},
+		{Name: "client_id", Unit: UnitText, Meaning: "its client id", Optional: true},
+		{Name: "host", Unit: UnitText, Meaning: "its host as the broker saw it", Optional: true},
+		{Name: "instance_id", Unit: UnitText, Meaning: "its group.instance.id, for a static member", Optional: true},
+		{Name: "dropped_at", Unit: UnitTime, Meaning: "when it was dropped, at the latest"},
+		{Name: "last_commit_at", Unit: UnitTime, Meaning: "its last commit before that", Optional: true},
+		{Name: "delta_seconds", Unit: UnitSeconds, Meaning: "last commit to drop, at most", Optional: true},
+		{Name: "delta_low_seconds", Unit: UnitSeconds, Meaning: "last commit to drop, at least (the rest may be the others' time to rejoin)", Optional: true},
+		{Name: "silent_seconds", Unit: UnitSeconds, Meaning: "how long it was silent before the drop: its session timeout where that ran out, else the last commit to the drop", Optional: true},
+		{Name: "session_timeout_seconds", Unit: UnitSeconds, Meaning: "its session.timeout.ms, from the group's own record", Optional: true},
+		{Name: "rebalance_timeout_seconds", Unit: UnitSeconds, Meaning: "its rebalance timeout = max.poll.interval.ms for Java and librdkafka, from the group's own record", Optional: true},
+		{Name: "return_seconds", Unit: UnitSeconds, Meaning: "drop to its return as a member; missing while it is away", Optional: true},
+		{Name: "returned_at", Unit: UnitTime, Meaning: "when it was a member again", Optional: true},
+		{Name: "away_seconds", Unit: UnitSeconds, Meaning: "how long it has been away; missing once it is back", Optional: true},
+		{Name: "stall_seconds", Unit: UnitSeconds, Meaning: "longest time between two polls in its own metrics", Optional: true},
+		{Name: "partitions", Unit: UnitText, Meaning: "the partitions it held, at most six by name", Optional: true},
+		{Name: "partition_count", Unit: UnitCount, Meaning: "how many partitions it held", Optional: true},
+		{Name: "lost_members", Unit: UnitCount, Meaning: "how many members were lost alike in the window"},
+		{Name: "members", Unit: UnitCount, Meaning: "members of the group now"},
+		{Name: "baseline_members", Unit: UnitCount, Meaning: "members before the first loss"},
+		{Name: "leaves", Unit: UnitCount, Meaning: "LeaveGroup requests at the coordinator around the drop", Optional: true},
+		{Name: "errors_25", Unit: UnitCount, Meaning: "UNKNOWN_MEMBER_ID answers at the coordinator after the drop (heartbeats, commits by partition)", Optional: true},
+		{Name: "max_commit_gap_seconds", Unit: UnitSeconds, Meaning: "its longest gap between two commits before it fell silent", Optional: true},
+		{Name: "per_record_seconds", Unit: UnitSeconds, Meaning: "its processing time a record, from its commits while it had a backlog", Optional: true},
+		{Name: "coordinator", Unit: UnitText, Meaning: "the group's coordinator, as broker N", Optional: true},
+	}
+}
