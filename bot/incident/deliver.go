@@ -208,12 +208,7 @@ func (m *move) severity() {
 
 func (m *move) resolve() {
 	m.s.Phase, m.s.Ended = Resolved, m.now
-	say := Say{Line: LineResolved, Lasted: m.now.Sub(m.s.Since), Occurrence: m.s.Occurrence}
-	if m.s.Diagnosis != nil {
-		v := verdictOf(*m.s.Diagnosis, m.now)
-		say.Now = &v
-	}
-	m.do(say)
+	m.do(Say{Line: LineResolved, Lasted: m.now.Sub(m.s.Since), Occurrence: m.s.Occurrence, Now: m.s.Diagnosis})
 	m.s.Timers.News = 0
 	m.set(TimerClose, m.now.Add(m.p.Reopen))
 	if !m.s.Looking && !m.followUp() {

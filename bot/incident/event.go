@@ -116,8 +116,8 @@ type Decided struct {
 // Say adds a line to the thread.
 type Say struct {
 	Line Line
-	// Was and Now are verdicts, where the line is about them.
-	Was, Now *Verdict
+	// Was and Now are diagnoses, where the line is about them.
+	Was, Now *diagnose.Diagnosis
 	// Occurrence and Lasted are for lines about coming back and ending.
 	Occurrence int
 	Lasted     time.Duration

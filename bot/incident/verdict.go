@@ -67,7 +67,7 @@ func (m *move) judge(d diagnose.Diagnosis) {
 	if m.s.Diagnosis == nil {
 		m.s.FirstAt = m.now
 		m.show(d, now)
-		m.do(Say{Line: LineVerdict, Now: &now, Late: true})
+		m.do(Say{Line: LineVerdict, Now: &d, Late: true})
 		m.do(ShowDetails{})
 		return
 	}
@@ -98,17 +98,18 @@ func (m *move) same(d diagnose.Diagnosis, was, now Verdict) {
 		m.do(ShowDetails{})
 		return
 	}
+	before := m.s.Diagnosis
 	m.show(d, now)
 	if was.Confidence == diagnose.Provisional && now.Confidence == diagnose.Confirmed {
-		m.do(Say{Line: LineConfirmed, Was: &was, Now: &now})
+		m.do(Say{Line: LineConfirmed, Was: before, Now: &d})
 	}
 	m.do(ShowDetails{})
 }
 
 func (m *move) changed(d diagnose.Diagnosis, was, now Verdict) {
 	m.s.Was = &was
+	say := Say{Line: LineChanged, Was: m.s.Diagnosis, Now: &d}
 	m.show(d, now)
-	say := Say{Line: LineChanged, Was: &was, Now: &now}
 	if worse(was, now) {
 		say.Line, say.Broadcast = LineWorse, true
 	}
