@@ -73,7 +73,7 @@ func TestIdentity(t *testing.T) {
 				}
 			}
 			for _, b := range res.Brokers {
-				if placed[b.ID] == 0 && (b.Identity.Usable() && b.Identity.Status != diagnose.StatusEmpty || b.Signals[diagnose.SignalLeaders].OK()) {
+				if placed[b.ID] == 0 && (b.Identity.Usable() || b.Signals[diagnose.SignalLeaders].Usable()) {
 					t.Errorf("broker %d was placed: %+v", b.ID, b.Identity)
 				}
 			}
@@ -88,8 +88,8 @@ func TestIdentityByAppInfo(t *testing.T) {
 		if b := byID(t, res, 1); !b.Identity.OK() || !strings.HasSuffix(b.Identity.Source, "app-info id") {
 			t.Errorf("%s: %+v", sample, b.Identity)
 		}
-		if b := byID(t, res, 2); b.Identity.Status != diagnose.StatusEmpty {
-			t.Errorf("%s: broker 2 %+v, want empty", sample, b.Identity)
+		if b := byID(t, res, 2); b.Identity.Status != diagnose.StatusNotExported || b.Signals[diagnose.SignalErrors70].Usable() {
+			t.Errorf("%s: broker 2 %+v, want not exported", sample, b.Identity)
 		}
 	}
 }
@@ -204,6 +204,16 @@ func TestTwoClusters(t *testing.T) {
 			l.put(`kafka_controller_kafkacontroller_activecontrollercount{instance="b2",broker_id="2"}`, 10*time.Minute, 45*time.Second, 0)
 			l.put(`kafka_controller_kafkacontroller_activecontrollercount{instance="b2",broker_id="2"}`, 30*time.Second, 0, 1)
 		}, ""},
+		{"two clusters with different exporters", "", func(l lab) {
+			l.broker(`instance="a1",broker_id="1",cluster="prod"`, 10*time.Minute, 0, 10, 30)
+			for i := range 50 {
+				l.put(fmt.Sprintf(`kafka_network_RequestMetrics_Count{name="x%d",instance="b1",broker_id="1",cluster="test"}`, i), 10*time.Minute, 0, 1)
+			}
+		}, `{cluster="prod"}`},
+		{"two exporters and no label for the cluster", "", func(l lab) {
+			l.broker(`instance="a1",broker_id="1"`, 10*time.Minute, 0, 10, 30)
+			l.put(`kafka_network_RequestMetrics_Count{name="x",instance="b1",broker_id="2"}`, 10*time.Minute, 0, 1)
+		}, `Set prometheus.selector`},
 		{"a process scraped by two jobs", "", func(l lab) {
 			for i := 1; i <= 2; i++ {
 				for _, job := range []string{"a", "b"} {

@@ -3,6 +3,8 @@ package collect
 import (
 	"context"
 	"fmt"
+	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -104,7 +106,9 @@ func TestUnreachable(t *testing.T) {
 	}
 	addr := ln.Addr().String()
 	ln.Close()
-	tlsServer := httptest.NewTLSServer(http.NotFoundHandler())
+	tlsServer := httptest.NewUnstartedServer(http.NotFoundHandler())
+	tlsServer.Config.ErrorLog = log.New(io.Discard, "", 0) // it complains about the client's refusal
+	tlsServer.StartTLS()
 	defer tlsServer.Close()
 	for address, text := range map[string]string{
 		"http://" + addr: "No connection",
@@ -258,6 +262,11 @@ func TestEmptyIsNotFailed(t *testing.T) {
 	res := p.Brokers(context.Background(), lookAt, lookBack, brokers(1))
 	if res.Source.Status != diagnose.StatusEmpty || res.Source.Error != "" || !strings.Contains(res.Source.Hint, "selector") || res.Source.Selector != `{cluster="typo"}` {
 		t.Errorf("%+v", res.Source)
+	}
+	for s, m := range byID(t, res, 1).Signals {
+		if m.Usable() || m.Hint == "" {
+			t.Errorf("%s: %+v: no series of the broker must not read as zero", s, m.Reading)
+		}
 	}
 	if r, _ := p.Clients(context.Background(), lookAt, lookBack, []string{"a"}); r.Status != diagnose.StatusNotExported || r.Hint == "" {
 		t.Errorf("%+v", r)

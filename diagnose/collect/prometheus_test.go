@@ -178,9 +178,12 @@ func TestDialectIsRememberedAndFoundAgain(t *testing.T) {
 	renewed.put(`kafka_server_ReplicaManager_Value`+d, 10*time.Minute, 0, 10)
 	renewed.put(`kafka_network_RequestMetrics_Count{name="ErrorsPerSec",request="Fetch",error="NONE",instance="h1",broker_id="1"}`, 10*time.Minute, 0, 10)
 	server := promstore.NewServer(old.st, func() time.Time { return lookAt })
-	var queries []string
+	first := make(chan string, 1)
 	p := promAt(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		queries = append(queries, r.FormValue("query"))
+		select {
+		case first <- r.FormValue("query"):
+		default:
+		}
 		server.ServeHTTP(w, r)
 	}), PrometheusConfig{})
 	p.look(t, "jmx-examples", 6)
@@ -193,8 +196,8 @@ func TestDialectIsRememberedAndFoundAgain(t *testing.T) {
 	if s := p.Brokers(context.Background(), lookAt, lookBack, brokers(1)).Source; s.Status != diagnose.StatusEmpty || p.Stats().Requests-before != 6 {
 		t.Errorf("%+v after %d queries", s.Reading, p.Stats().Requests-before)
 	}
-	if !strings.HasPrefix(queries[0], "count by (__name__) (last_over_time(") {
-		t.Errorf("first query %q", queries[0])
+	if q := <-first; !strings.HasPrefix(q, "count by (__name__, cluster, ") {
+		t.Errorf("first query %q", q)
 	}
 }
 
@@ -222,6 +225,21 @@ func TestMixedExportersTakeTheMajority(t *testing.T) {
 		if d, ok := pick(ds, tc.counts); d.name != tc.want || ok != (tc.want != "") {
 			t.Errorf("%v: %q, want %q", tc.counts, d.name, tc.want)
 		}
+	}
+}
+
+// During a change of exporters, a configured cluster is read as far as it goes.
+func TestTwoExportersInOneCluster(t *testing.T) {
+	l := newLab(t)
+	l.broker(`instance="h1",broker_id="1",cluster="prod"`, 10*time.Minute, 0, 10, 30)
+	l.broker(`instance="h2",broker_id="2",cluster="prod"`, 10*time.Minute, 0, 10, 30)
+	l.put(`kafka_network_RequestMetrics_Count{name="ErrorsPerSec",instance="h3",broker_id="3",cluster="prod"}`, 10*time.Minute, 0, 1)
+	res := prom(t, l.st, PrometheusConfig{Selector: `{cluster="prod"}`}).Brokers(context.Background(), lookAt, lookBack, brokers(3))
+	if res.Source.Status != diagnose.StatusPartial || !strings.Contains(res.Source.Error, "more than one exporter") || res.Source.Dialect != "jmx-examples" {
+		t.Errorf("%+v", res.Source)
+	}
+	if !byID(t, res, 1).Identity.OK() || byID(t, res, 3).Identity.OK() {
+		t.Errorf("%+v", res.Brokers)
 	}
 }
 
