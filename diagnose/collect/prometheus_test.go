@@ -360,7 +360,7 @@ func TestClientCases(t *testing.T) {
 func TestManyClientIDs(t *testing.T) {
 	l := newLab(t)
 	var ids []string
-	for i := range maxClientIDs + 50 {
+	for i := range maxAskedClients + 50 {
 		ids = append(ids, fmt.Sprintf("c-%04d", i))
 	}
 	l.put(`kafka_consumer_last_poll_seconds_ago{client_id="c-0000"}`, time.Minute, 0, 1)
