@@ -34,7 +34,7 @@ func TestConfigErrorsNameTheKey(t *testing.T) {
 		"overrides.sessions: read PromQL":      {URL: "http://p", Overrides: map[diagnose.Signal]string{"sessions": `sum(x)`}},
 		"max_body_bytes: must not be negative": {URL: "http://p", MaxBodyBytes: -1},
 	} {
-		_, err := NewPrometheus(cfg, quiet())
+		_, err := NewPrometheus(cfg, discard())
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
@@ -45,7 +45,7 @@ func TestConfigErrorsNameTheKey(t *testing.T) {
 }
 
 func TestConfigReportsAllFaults(t *testing.T) {
-	_, err := NewPrometheus(PrometheusConfig{Selector: "{", BrokerID: BrokerIDConfig{Pattern: "x"}}, quiet())
+	_, err := NewPrometheus(PrometheusConfig{Selector: "{", BrokerID: BrokerIDConfig{Pattern: "x"}}, discard())
 	for _, want := range []string{"url:", "selector:", "broker_id.label:"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v lacks %s", err, want)

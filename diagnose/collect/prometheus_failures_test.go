@@ -114,7 +114,7 @@ func TestUnreachable(t *testing.T) {
 		"http://" + addr: "No connection",
 		tlsServer.URL:    "TLS certificate",
 	} {
-		p, err := NewPrometheus(PrometheusConfig{URL: address}, quiet())
+		p, err := NewPrometheus(PrometheusConfig{URL: address}, discard())
 		if err != nil {
 			t.Fatal(err)
 		}
