@@ -8,8 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"context"
-
 	"github.com/goccy/go-yaml"
 
 	"github.com/kafka-oncall/kafka-oncall/diagnose"
@@ -86,7 +84,7 @@ broker_id: {label: instance, pattern: '^b(\d+)$'}
 		}
 		srv.ServeHTTP(w, r)
 	}), cfg)
-	if r := p.Brokers(context.Background(), lookAt, lookBack, brokers(2)).Source; r.Status != diagnose.StatusEmpty {
+	if r := p.Brokers(t.Context(), lookAt, lookBack, brokers(2)).Source; r.Status != diagnose.StatusEmpty {
 		t.Errorf("%+v, want an answer without series of cluster prod", r.Reading)
 	}
 	if got.Get("X-Scope-OrgID") != "kafka" {
@@ -110,7 +108,7 @@ func TestMissingSecretFileIsReported(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := promAt(t, http.NotFoundHandler(), cfg)
-	r := p.Brokers(context.Background(), lookAt, lookBack, brokers(1)).Source
+	r := p.Brokers(t.Context(), lookAt, lookBack, brokers(1)).Source
 	if r.Usable() || r.Error == "" || strings.Contains(r.Error, "/nonexistent") {
 		t.Errorf("%+v", r.Reading)
 	}
