@@ -21,8 +21,13 @@ func nothing(r diagnose.Reading, known []BrokerInfo) PrometheusResult {
 	return res
 }
 
-// unreadBroker is a broker of which nothing could be read.
+// unreadBroker is a broker of which nothing could be read. Where the source
+// answered and had no series of the broker, its signals are not "empty", which
+// would mean zero, but not exported.
 func unreadBroker(id int32, r diagnose.Reading) diagnose.Broker {
+	if r.Usable() {
+		r.Status = diagnose.StatusNotExported
+	}
 	b := diagnose.Broker{ID: id, Identity: r, SoftwareReading: r, Signals: map[diagnose.Signal]diagnose.Metric{}}
 	for _, s := range diagnose.BrokerSignals() {
 		b.Signals[s] = diagnose.Metric{Reading: r}
@@ -71,6 +76,9 @@ func (p *Prometheus) assemble(r raw, l look) PrometheusResult {
 func (r raw) source(l look) diagnose.MetricsSource {
 	s := diagnose.MetricsSource{Dialect: r.dialect.name}
 	s.Reading = diagnose.Reading{Status: diagnose.StatusOK, AsOf: l.at.UTC(), Source: "prometheus: " + r.dialect.title}
+	if r.dialect.note != "" {
+		s.Status, s.Error = diagnose.StatusPartial, r.dialect.note
+	}
 	bad := 0
 	for _, a := range r.answers {
 		if a.reading.Status == diagnose.StatusOK {
@@ -180,7 +188,7 @@ func (r raw) whyUnplaced(out *diagnose.Reading, info BrokerInfo) {
 		out.Error = "The series name broker ids that this cluster does not have"
 		out.Hint = "Check that prometheus.selector and the bootstrap servers belong to the same cluster."
 	default:
-		out.Status = diagnose.StatusEmpty
+		out.Status = diagnose.StatusNotExported
 		out.Hint = fmt.Sprintf("Prometheus has no series of broker %d: look at its scrape target.", info.ID)
 	}
 }

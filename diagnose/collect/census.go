@@ -101,7 +101,7 @@ func (c census) of(ts []*target, d dialect) (diagnose.Reading, []diagnose.Softwa
 		r.Status = diagnose.StatusEmpty
 		return r, nil, 0, false
 	}
-	r.Source += "; listeners counted: " + listed(sum.counted) + "; left out: " + listed(sum.skipped)
+	r.Source += "; listeners counted: " + namesOf(sum.counted) + "; left out: " + namesOf(sum.skipped)
 	sw, total := sum.software()
 	return r, sw, total, true
 }
@@ -137,7 +137,7 @@ func (c *connected) software() ([]diagnose.Software, int) {
 	return out[:min(len(out), maxSoftware)], total
 }
 
-func listed(set map[string]bool) string {
+func namesOf(set map[string]bool) string {
 	if len(set) == 0 {
 		return "none"
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/kafka-oncall/kafka-oncall/diagnose"
 )
 
-// maxClientIDs bounds the client ids asked for in one query.
-const maxClientIDs = 200
+// maxAskedClients bounds the client ids asked for in one query.
+const maxAskedClients = 200
 
 // clientSeries are the names of the client signals, preferred first:
 //
@@ -61,7 +61,7 @@ func (p *Prometheus) Clients(ctx context.Context, at time.Time, rng time.Duratio
 	if len(ids) == 0 {
 		return diagnose.Reading{Status: diagnose.StatusSkipped, AsOf: at.UTC()}, nil
 	}
-	asked := ids[:min(len(ids), maxClientIDs)]
+	asked := ids[:min(len(ids), maxAskedClients)]
 	rng = max(rng.Round(time.Second), time.Minute)
 	sel := clientSelector(asked).and(p.set.client)
 	a := p.ask(ctx, sel.overRange(rng), at)

@@ -17,6 +17,14 @@ func clusterLabels() []string {
 	return []string{"cluster", "kafkacluster", "clustername", "kafkaclustername", "clusterid", "kafkaclusterid", "strimziiocluster"}
 }
 
+// clusterSpellings are those labels as they are written.
+func clusterSpellings() []string {
+	return []string{
+		"cluster", "kafka_cluster", "kafkaCluster", "cluster_name", "clusterName", "kafka_cluster_name",
+		"cluster_id", "clusterId", "kafka_cluster_id", "strimzi_io_cluster",
+	}
+}
+
 // splitLabels may tell clusters apart where no cluster label does; used in the
 // advice only.
 func splitLabels() []string {
@@ -32,10 +40,8 @@ func splitLabels() []string {
 // carry two values of a label called "cluster".
 func twoClusters(ts []*target, configured bool) (text, hint string) {
 	if !configured {
-		for _, l := range clusterLabels() {
-			if vs := valuesOf(ts, l); len(vs) > 1 {
-				return fmt.Sprintf("Series of %d clusters answer", len(vs)), adviseOn(ts, l, configured)
-			}
+		if text, hint := mixed(ts, nil); text != "" {
+			return text, hint
 		}
 	}
 	if a := controllers(ts); len(a) > 1 {
@@ -43,6 +49,20 @@ func twoClusters(ts []*target, configured bool) (text, hint string) {
 	}
 	if a := rivals(ts); len(a) > 1 {
 		return fmt.Sprintf("Series of two clusters answer: two processes are broker %d", a[0].id), advise(a, configured)
+	}
+	return "", ""
+}
+
+// mixed looks at labels and, where given, at the families of exporters that
+// answer: what is enough to refuse where nobody has said which cluster is meant.
+func mixed(ts []*target, families []string) (text, hint string) {
+	for _, l := range clusterLabels() {
+		if vs := valuesOf(ts, l); len(vs) > 1 {
+			return fmt.Sprintf("Series of %d clusters answer", len(vs)), adviseOn(ts, l, false)
+		}
+	}
+	if len(families) > 1 {
+		return fmt.Sprintf("Series of %d exporter configurations answer, probably of as many clusters", len(families)), advise(ts, false)
 	}
 	return "", ""
 }

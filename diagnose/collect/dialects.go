@@ -45,6 +45,8 @@ type dialect struct {
 	otherwise string
 	// censusHint is the hint for a missing census.
 	censusHint string
+	// note is a reservation about the whole source, found when the dialect was.
+	note string
 }
 
 // Auxiliary signals: read to find out which broker a series belongs to, never

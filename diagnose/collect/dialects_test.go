@@ -3,7 +3,6 @@ package collect
 import (
 	"bufio"
 	"compress/gzip"
-	"context"
 	"math"
 	"os"
 	"path/filepath"
@@ -83,7 +82,7 @@ func TestDialectsResolveRecordedScrapes(t *testing.T) {
 		t.Run(sample, func(t *testing.T) {
 			st, at := recorded(t, sample, labels.Label{Name: "instance", Value: "10.0.0.7:7071"}, labels.Label{Name: "cluster", Value: "lab"})
 			p := prom(t, st, PrometheusConfig{Selector: `{cluster="lab"}`})
-			res := p.Brokers(context.Background(), at, lookBack, brokers(1))
+			res := p.Brokers(t.Context(), at, lookBack, brokers(1))
 			if first := p.Stats().Requests; first > 6 {
 				t.Errorf("%d queries for the first look, want at most 6", first)
 			}
@@ -97,7 +96,7 @@ func TestDialectsResolveRecordedScrapes(t *testing.T) {
 			for _, e := range lines {
 				checkLine(t, p, b, e)
 			}
-			p.Brokers(context.Background(), at, lookBack, brokers(1))
+			p.Brokers(t.Context(), at, lookBack, brokers(1))
 			if all := p.Stats().Requests; all > 11 {
 				t.Errorf("%d queries for two looks, want at most 11", all)
 			}
@@ -159,7 +158,7 @@ func TestTableSelectors(t *testing.T) {
 		}
 		st, at := recorded(t, sample)
 		p := prom(t, st, PrometheusConfig{})
-		d, _, failed := p.resolveDialect(context.Background(), look{at: at, rng: lookBack})
+		d, _, failed := p.resolveDialect(t.Context(), look{at: at, rng: lookBack})
 		if failed != nil {
 			t.Fatalf("%s: %+v", sample, failed)
 		}
@@ -171,7 +170,7 @@ func TestTableSelectors(t *testing.T) {
 				}
 				continue
 			}
-			got := p.ask(context.Background(), sels[0], at).vector
+			got := p.ask(t.Context(), sels[0], at).vector
 			total := 0.0
 			for _, s := range got {
 				total += float64(s.Value)
@@ -198,7 +197,7 @@ func TestCensus(t *testing.T) {
 		"jmxexample-2_0_0-4.4.0":          {diagnose.StatusNotExported, 0},
 	} {
 		st, at := recorded(t, sample)
-		res := prom(t, st, PrometheusConfig{}).Brokers(context.Background(), at, lookBack, brokers(1))
+		res := prom(t, st, PrometheusConfig{}).Brokers(t.Context(), at, lookBack, brokers(1))
 		b := byID(t, res, 1)
 		n, known := res.Connections[1]
 		if b.SoftwareReading.Status != want.status || n != want.conns || known != (want.status == diagnose.StatusOK) {
@@ -271,7 +270,7 @@ func TestUnreadDialectsAreNamed(t *testing.T) {
 	} {
 		l := newLab(t)
 		l.put(series, 5*time.Minute, 0, 1)
-		res := prom(t, l.st, PrometheusConfig{}).Brokers(context.Background(), lookAt, lookBack, brokers(2))
+		res := prom(t, l.st, PrometheusConfig{}).Brokers(t.Context(), lookAt, lookBack, brokers(2))
 		if res.Source.Status != diagnose.StatusUnsupported || !strings.Contains(res.Source.Error, want) || res.Source.Hint == "" {
 			t.Errorf("%s: %+v", series, res.Source.Reading)
 		}
@@ -289,7 +288,7 @@ func TestClientsFromRecordedScrapes(t *testing.T) {
 		st, at := recorded(t, sample, labels.Label{Name: "instance", Value: "app-1:9404"})
 		p := prom(t, st, PrometheusConfig{})
 		ids := []string{"lab-java-classic", "lab-java-consumer", "no-such-client"}
-		r, clients := p.Clients(context.Background(), at, lookBack, ids)
+		r, clients := p.Clients(t.Context(), at, lookBack, ids)
 		if !r.OK() || len(clients) != 1 || clients[0].Instance != "app-1:9404" || p.Stats().Requests != 1 {
 			t.Fatalf("%s: %+v, %+v after %d queries", sample, r, clients, p.Stats().Requests)
 		}

@@ -1,7 +1,6 @@
 package collect
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -57,7 +56,7 @@ func TestIdentity(t *testing.T) {
 			for i, s := range tc.targets {
 				l.broker(s.labels, 10*time.Minute, 0, float64(100+i), 300)
 			}
-			res := prom(t, l.st, PrometheusConfig{BrokerID: tc.cfg}).Brokers(context.Background(), lookAt, lookBack, tc.known)
+			res := prom(t, l.st, PrometheusConfig{BrokerID: tc.cfg}).Brokers(t.Context(), lookAt, lookBack, tc.known)
 			placed := map[int32]int{}
 			for i, s := range tc.targets {
 				if s.id == 0 {
@@ -73,7 +72,7 @@ func TestIdentity(t *testing.T) {
 				}
 			}
 			for _, b := range res.Brokers {
-				if placed[b.ID] == 0 && (b.Identity.Usable() && b.Identity.Status != diagnose.StatusEmpty || b.Signals[diagnose.SignalLeaders].OK()) {
+				if placed[b.ID] == 0 && (b.Identity.Usable() || b.Signals[diagnose.SignalLeaders].Usable()) {
 					t.Errorf("broker %d was placed: %+v", b.ID, b.Identity)
 				}
 			}
@@ -84,12 +83,12 @@ func TestIdentity(t *testing.T) {
 func TestIdentityByAppInfo(t *testing.T) {
 	for _, sample := range []string{"msk-4.4.0", "msk-agent020-4.4.0", "jmxexample-kraft-4.4.0", "jmxexample-2_0_0-4.4.0"} {
 		st, at := recorded(t, sample)
-		res := prom(t, st, PrometheusConfig{}).Brokers(context.Background(), at, lookBack, brokers(3))
+		res := prom(t, st, PrometheusConfig{}).Brokers(t.Context(), at, lookBack, brokers(3))
 		if b := byID(t, res, 1); !b.Identity.OK() || !strings.HasSuffix(b.Identity.Source, "app-info id") {
 			t.Errorf("%s: %+v", sample, b.Identity)
 		}
-		if b := byID(t, res, 2); b.Identity.Status != diagnose.StatusEmpty {
-			t.Errorf("%s: broker 2 %+v, want empty", sample, b.Identity)
+		if b := byID(t, res, 2); b.Identity.Status != diagnose.StatusNotExported || b.Signals[diagnose.SignalErrors70].Usable() {
+			t.Errorf("%s: broker 2 %+v, want not exported", sample, b.Identity)
 		}
 	}
 }
@@ -122,7 +121,7 @@ func TestIdentityByCounts(t *testing.T) {
 			for i, c := range tc.targets {
 				l.broker(fmt.Sprintf(`instance="10.0.0.%d:7071"`, i+1), 10*time.Minute, 0, c[0], c[1])
 			}
-			res := prom(t, l.st, PrometheusConfig{}).Brokers(context.Background(), lookAt, lookBack, tc.known)
+			res := prom(t, l.st, PrometheusConfig{}).Brokers(t.Context(), lookAt, lookBack, tc.known)
 			for i, id := range tc.want {
 				if id == 0 {
 					continue
@@ -150,7 +149,7 @@ func TestOrdinalAgainstCounts(t *testing.T) {
 	l.broker(`instance="kafka-1.k:1"`, 10*time.Minute, 0, 10, 30)
 	l.broker(`instance="kafka-2.k:1"`, 10*time.Minute, 0, 10, 40)
 	known := []BrokerInfo{{ID: 1, Leading: number(10), Replicas: number(40)}, {ID: 2, Leading: number(10), Replicas: number(30)}}
-	res := prom(t, l.st, PrometheusConfig{}).Brokers(context.Background(), lookAt, lookBack, known)
+	res := prom(t, l.st, PrometheusConfig{}).Brokers(t.Context(), lookAt, lookBack, known)
 	if s := byID(t, res, 1).Signals[diagnose.SignalLeaders].Series; len(s) != 1 || s[0].Labels["instance"] != "kafka-2.k:1" {
 		t.Errorf("the pods' numbers were believed against the partition counts: %+v", s)
 	}
@@ -162,7 +161,7 @@ func TestInstanceRenamedAtRestart(t *testing.T) {
 	l.broker(`instance="10.0.0.1:7071",broker_id="1"`, 15*time.Minute, 8*time.Minute, 12, 30)
 	l.broker(`instance="10.0.9.9:7071",broker_id="1"`, 7*time.Minute, 0, 0, 30)
 	l.broker(`instance="10.0.0.2:7071",broker_id="2"`, 15*time.Minute, 0, 12, 30)
-	res := prom(t, l.st, PrometheusConfig{}).Brokers(context.Background(), lookAt, lookBack, brokers(2))
+	res := prom(t, l.st, PrometheusConfig{}).Brokers(t.Context(), lookAt, lookBack, brokers(2))
 	m := byID(t, res, 1).Signals[diagnose.SignalLeaders]
 	if !m.OK() || len(m.Series) != 2 || m.Series[0].Labels["instance"] != "10.0.0.1:7071" || m.Series[1].Labels["instance"] != "10.0.9.9:7071" {
 		t.Errorf("%+v", m)
@@ -204,6 +203,16 @@ func TestTwoClusters(t *testing.T) {
 			l.put(`kafka_controller_kafkacontroller_activecontrollercount{instance="b2",broker_id="2"}`, 10*time.Minute, 45*time.Second, 0)
 			l.put(`kafka_controller_kafkacontroller_activecontrollercount{instance="b2",broker_id="2"}`, 30*time.Second, 0, 1)
 		}, ""},
+		{"two clusters with different exporters", "", func(l lab) {
+			l.broker(`instance="a1",broker_id="1",cluster="prod"`, 10*time.Minute, 0, 10, 30)
+			for i := range 50 {
+				l.put(fmt.Sprintf(`kafka_network_RequestMetrics_Count{name="x%d",instance="b1",broker_id="1",cluster="test"}`, i), 10*time.Minute, 0, 1)
+			}
+		}, `{cluster="prod"}`},
+		{"two exporters and no label for the cluster", "", func(l lab) {
+			l.broker(`instance="a1",broker_id="1"`, 10*time.Minute, 0, 10, 30)
+			l.put(`kafka_network_RequestMetrics_Count{name="x",instance="b1",broker_id="2"}`, 10*time.Minute, 0, 1)
+		}, `Set prometheus.selector`},
 		{"a process scraped by two jobs", "", func(l lab) {
 			for i := 1; i <= 2; i++ {
 				for _, job := range []string{"a", "b"} {
@@ -219,7 +228,7 @@ func TestTwoClusters(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			l := newLab(t)
 			tc.fill(l)
-			res := prom(t, l.st, PrometheusConfig{Selector: tc.selector}).Brokers(context.Background(), lookAt, lookBack, brokers(2))
+			res := prom(t, l.st, PrometheusConfig{Selector: tc.selector}).Brokers(t.Context(), lookAt, lookBack, brokers(2))
 			if tc.want == "" {
 				if m := byID(t, res, 1).Signals[diagnose.SignalLeaders]; !res.Source.OK() || !m.OK() || len(m.Series) != 1 {
 					t.Fatalf("source %+v, leaders %+v", res.Source, m)
@@ -244,7 +253,7 @@ func TestIdentityWithoutAdminAPI(t *testing.T) {
 	l := newLab(t)
 	l.broker(`instance="h7:1",broker_id="7"`, 10*time.Minute, 0, 10, 30)
 	l.broker(`instance="kafka-8:1"`, 10*time.Minute, 0, 11, 30)
-	res := prom(t, l.st, PrometheusConfig{}).Brokers(context.Background(), lookAt, lookBack, nil)
+	res := prom(t, l.st, PrometheusConfig{}).Brokers(t.Context(), lookAt, lookBack, nil)
 	if len(res.Brokers) != 1 || res.Brokers[0].ID != 7 || res.Brokers[0].Identity.Status != diagnose.StatusPartial || res.Brokers[0].Identity.Error == "" {
 		t.Errorf("%+v", res.Brokers)
 	}
@@ -254,7 +263,7 @@ func TestForeignIDs(t *testing.T) {
 	l := newLab(t)
 	l.broker(`instance="a",broker_id="101"`, 10*time.Minute, 0, 10, 30)
 	l.broker(`instance="b",broker_id="102"`, 10*time.Minute, 0, 10, 30)
-	res := prom(t, l.st, PrometheusConfig{}).Brokers(context.Background(), lookAt, lookBack, brokers(2))
+	res := prom(t, l.st, PrometheusConfig{}).Brokers(t.Context(), lookAt, lookBack, brokers(2))
 	if id := byID(t, res, 1).Identity; id.Status != diagnose.StatusFailed || !strings.Contains(id.Hint, "same cluster") {
 		t.Errorf("%+v", id)
 	}
@@ -267,7 +276,7 @@ func TestControllersAndOtherProcessesAreNoBrokers(t *testing.T) {
 	l.put(`process_start_time_seconds{instance="app"}`, 10*time.Minute, 0, 1796000001)
 	l.put(`kafka_controller_kafkacontroller_activecontrollercount{instance="ctl"}`, 10*time.Minute, 0, 1)
 	l.put(`kafka_network_requestmetrics_errors_total{instance="ctl",request="ApiVersions",error="NONE"}`, 10*time.Minute, 0, 1)
-	res := prom(t, l.st, PrometheusConfig{}).Brokers(context.Background(), lookAt, lookBack, brokers(1))
+	res := prom(t, l.st, PrometheusConfig{}).Brokers(t.Context(), lookAt, lookBack, brokers(1))
 	b := byID(t, res, 1)
 	if n, v := sum(b.Signals[diagnose.SignalProcessStart]); !strings.HasSuffix(b.Identity.Source, "only broker") || n != 1 || v != 1796000000 {
 		t.Errorf("identity %+v, start %v", b.Identity, v)

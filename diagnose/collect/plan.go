@@ -2,6 +2,7 @@ package collect
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 
@@ -112,6 +113,17 @@ func pick(ds []dialect, counts map[string]float64) (dialect, bool) {
 		}
 	}
 	return best, most > 0
+}
+
+// families returns the probes that have series.
+func families(ds []dialect, counts map[string]float64) []string {
+	var out []string
+	for _, d := range ds {
+		if counts[d.probe] > 0 && !slices.Contains(out, d.probe) {
+			out = append(out, d.probe)
+		}
+	}
+	return out
 }
 
 func (d dialect) marked(counts map[string]float64) bool {

@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/api"
 	v1 "github.com/prometheus/client_golang/api/prometheus/v1"
 	"github.com/prometheus/common/config"
+	"github.com/prometheus/prometheus/model/labels"
 
 	"github.com/kafka-oncall/kafka-oncall/diagnose"
 )
@@ -125,34 +127,58 @@ func (p *Prometheus) resolveDialect(ctx context.Context, l look) (d dialect, cac
 		return *known, true, nil
 	}
 	sel := probe(p.dialects).and(p.set.cluster)
-	a := p.ask(ctx, "count by (__name__) (last_over_time("+sel.overRange(l.rng)+"))", l.at)
+	by := strings.Join(append([]string{labels.MetricName}, clusterSpellings()...), ", ")
+	a := p.ask(ctx, "count by ("+by+") (last_over_time("+sel.overRange(l.rng)+"))", l.at)
 	if !a.reading.Usable() {
 		return dialect{}, false, &a.reading
 	}
-	counts := map[string]float64{}
-	for _, s := range a.vector {
-		counts[string(s.Metric["__name__"])] = float64(s.Value)
-	}
-	d, ok := pick(p.dialects, counts)
-	if len(p.set.overrides) > 0 && (!ok || !d.readable) {
-		d, ok = custom(), true
-	}
-	switch {
-	case !ok:
-		a.reading.Status = diagnose.StatusEmpty
-		a.reading.Hint = "No request metrics of a Kafka broker match prometheus.selector. Check the selector, the scrape job, and that the JMX exporter's rules keep kafka.network RequestMetrics."
-		return d, false, &a.reading
-	case !d.readable:
-		a.reading.Status = diagnose.StatusUnsupported
-		a.reading.Error = "The series come from an exporter configuration that is not read yet: " + d.title
-		a.reading.Hint = "Use the JMX exporter without rules, with its example rules or with Strimzi's, or give a selector for each signal under prometheus.overrides."
-		return d, false, &a.reading
+	d, failed = p.choose(a)
+	if failed != nil {
+		return d, false, failed
 	}
 	p.mu.Lock()
 	p.dialect = &d
 	p.mu.Unlock()
 	p.log.Info("metric dialect found", "dialect", d.name)
 	return d, false, nil
+}
+
+// choose reads the probe's answer. Without a selector it must come from one
+// cluster: two clusters with different exporters would otherwise read as the
+// bigger one.
+func (p *Prometheus) choose(a answer) (dialect, *diagnose.Reading) {
+	counts := map[string]float64{}
+	var ts []*target
+	for _, s := range a.vector {
+		counts[string(s.Metric[labels.MetricName])] += float64(s.Value)
+		ts = append(ts, &target{labels: targetLabels(s.Metric)})
+	}
+	r := a.reading
+	if len(p.set.cluster.match) == 0 {
+		if text, hint := mixed(ts, families(p.dialects, counts)); text != "" {
+			r.Status, r.Error, r.Hint = diagnose.StatusFailed, text, hint
+			return dialect{}, &r
+		}
+	}
+	d, ok := pick(p.dialects, counts)
+	if len(p.set.overrides) > 0 && (!ok || !d.readable) {
+		return custom(), nil
+	}
+	switch {
+	case !ok:
+		r.Status = diagnose.StatusEmpty
+		r.Hint = "No request metrics of a Kafka broker match prometheus.selector. Check the selector, the scrape job, and that the JMX exporter's rules keep kafka.network RequestMetrics."
+		return d, &r
+	case !d.readable:
+		r.Status = diagnose.StatusUnsupported
+		r.Error = "The series come from an exporter configuration that is not read yet: " + d.title
+		r.Hint = "Use the JMX exporter without rules, with its example rules or with Strimzi's, or give a selector for each signal under prometheus.overrides."
+		return d, &r
+	}
+	if f := families(p.dialects, counts); len(f) > 1 {
+		d.note = "The brokers use more than one exporter configuration; only the one of most series is read"
+	}
+	return d, nil
 }
 
 func (p *Prometheus) forget() {

@@ -8,8 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"context"
-
 	"github.com/goccy/go-yaml"
 
 	"github.com/kafka-oncall/kafka-oncall/diagnose"
@@ -34,7 +32,7 @@ func TestConfigErrorsNameTheKey(t *testing.T) {
 		"overrides.sessions: read PromQL":      {URL: "http://p", Overrides: map[diagnose.Signal]string{"sessions": `sum(x)`}},
 		"max_body_bytes: must not be negative": {URL: "http://p", MaxBodyBytes: -1},
 	} {
-		_, err := NewPrometheus(cfg, quiet())
+		_, err := NewPrometheus(cfg, discard())
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
@@ -45,7 +43,7 @@ func TestConfigErrorsNameTheKey(t *testing.T) {
 }
 
 func TestConfigReportsAllFaults(t *testing.T) {
-	_, err := NewPrometheus(PrometheusConfig{Selector: "{", BrokerID: BrokerIDConfig{Pattern: "x"}}, quiet())
+	_, err := NewPrometheus(PrometheusConfig{Selector: "{", BrokerID: BrokerIDConfig{Pattern: "x"}}, discard())
 	for _, want := range []string{"url:", "selector:", "broker_id.label:"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v lacks %s", err, want)
@@ -86,7 +84,7 @@ broker_id: {label: instance, pattern: '^b(\d+)$'}
 		}
 		srv.ServeHTTP(w, r)
 	}), cfg)
-	if r := p.Brokers(context.Background(), lookAt, lookBack, brokers(2)).Source; r.Status != diagnose.StatusEmpty {
+	if r := p.Brokers(t.Context(), lookAt, lookBack, brokers(2)).Source; r.Status != diagnose.StatusEmpty {
 		t.Errorf("%+v, want an answer without series of cluster prod", r.Reading)
 	}
 	if got.Get("X-Scope-OrgID") != "kafka" {
@@ -110,7 +108,7 @@ func TestMissingSecretFileIsReported(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := promAt(t, http.NotFoundHandler(), cfg)
-	r := p.Brokers(context.Background(), lookAt, lookBack, brokers(1)).Source
+	r := p.Brokers(t.Context(), lookAt, lookBack, brokers(1)).Source
 	if r.Usable() || r.Error == "" || strings.Contains(r.Error, "/nonexistent") {
 		t.Errorf("%+v", r.Reading)
 	}

@@ -3,6 +3,8 @@ package collect
 import (
 	"context"
 	"fmt"
+	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -59,9 +61,9 @@ func TestFailuresAreTypedAndSafe(t *testing.T) {
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {
 			p := promAt(t, tc.handler, PrometheusConfig{})
-			res := p.Brokers(context.Background(), lookAt, lookBack, brokers(2))
+			res := p.Brokers(t.Context(), lookAt, lookBack, brokers(2))
 			checkFailure(t, p, res, tc.want, tc.text, secretHost)
-			r, clients := p.Clients(context.Background(), lookAt, lookBack, []string{"c"})
+			r, clients := p.Clients(t.Context(), lookAt, lookBack, []string{"c"})
 			if r.Status != tc.want || len(clients) != 0 {
 				t.Errorf("clients %+v %v, want %s", r, clients, tc.want)
 			}
@@ -98,23 +100,22 @@ func checkFailure(t *testing.T, p *Prometheus, res PrometheusResult, want diagno
 }
 
 func TestUnreachable(t *testing.T) {
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	addr := ln.Addr().String()
-	ln.Close()
-	tlsServer := httptest.NewTLSServer(http.NotFoundHandler())
+	closed := httptest.NewServer(http.NotFoundHandler())
+	addr := closed.Listener.Addr().String()
+	closed.Close()
+	tlsServer := httptest.NewUnstartedServer(http.NotFoundHandler())
+	tlsServer.Config.ErrorLog = log.New(io.Discard, "", 0) // it complains about the client's refusal
+	tlsServer.StartTLS()
 	defer tlsServer.Close()
 	for address, text := range map[string]string{
 		"http://" + addr: "No connection",
 		tlsServer.URL:    "TLS certificate",
 	} {
-		p, err := NewPrometheus(PrometheusConfig{URL: address}, quiet())
+		p, err := NewPrometheus(PrometheusConfig{URL: address}, discard())
 		if err != nil {
 			t.Fatal(err)
 		}
-		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		checkFailure(t, p, p.Brokers(ctx, lookAt, lookBack, brokers(2)), diagnose.StatusUnreachable, text, addr)
 		cancel()
 	}
@@ -137,7 +138,7 @@ func TestSlowPrometheus(t *testing.T) {
 		}
 	}), PrometheusConfig{})
 	defer close(release)
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Millisecond)
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond)
 	defer cancel()
 	checkFailure(t, p, p.Brokers(ctx, lookAt, lookBack, brokers(2)), diagnose.StatusTimeout, "did not answer in time", "127.0.0.1")
 }
@@ -154,7 +155,7 @@ func TestHugeAnswer(t *testing.T) {
 			sent.Add(int64(n))
 		}
 	}), PrometheusConfig{MaxBodyBytes: 1 << 20})
-	checkFailure(t, p, p.Brokers(context.Background(), lookAt, lookBack, brokers(2)), diagnose.StatusFailed, "larger than 1 MiB", "127.0.0.1")
+	checkFailure(t, p, p.Brokers(t.Context(), lookAt, lookBack, brokers(2)), diagnose.StatusFailed, "larger than 1 MiB", "127.0.0.1")
 	if got := p.Stats().Bytes; got > 1<<20+1 {
 		t.Errorf("read %d bytes", got)
 	}
@@ -163,7 +164,7 @@ func TestHugeAnswer(t *testing.T) {
 func TestBodyOfExactlyTheLimitIsWhole(t *testing.T) {
 	body := `{"status":"success","data":{"resultType":"vector","result":[]}}`
 	p := promAt(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, body) }), PrometheusConfig{MaxBodyBytes: int64(len(body))})
-	if r := p.Brokers(context.Background(), lookAt, lookBack, brokers(1)).Source; r.Status != diagnose.StatusEmpty || r.Hint == "" {
+	if r := p.Brokers(t.Context(), lookAt, lookBack, brokers(1)).Source; r.Status != diagnose.StatusEmpty || r.Hint == "" {
 		t.Errorf("%+v, want empty with a hint", r.Reading)
 	}
 }
@@ -199,7 +200,7 @@ func TestRetryOnce(t *testing.T) {
 		"429 with an HTTP date as time": {429, "Mon, 30 Nov 2026 02:16:00 GMT", diagnose.StatusOK, 1},
 	} {
 		p := promAt(t, interposed(1, tc.code, tc.header, srv), PrometheusConfig{})
-		res := p.Brokers(context.Background(), lookAt, lookBack, brokers(2))
+		res := p.Brokers(t.Context(), lookAt, lookBack, brokers(2))
 		if res.Source.Status != tc.want || p.Stats().Retries != tc.retries {
 			t.Errorf("%s: %+v, %+v", name, res.Source.Reading, p.Stats())
 		}
@@ -216,7 +217,7 @@ func TestOneQueryFails(t *testing.T) {
 		}
 		srv.ServeHTTP(w, r)
 	}), PrometheusConfig{})
-	res := p.Brokers(context.Background(), lookAt, lookBack, brokers(2))
+	res := p.Brokers(t.Context(), lookAt, lookBack, brokers(2))
 	if res.Source.Status != diagnose.StatusPartial || res.Source.Error == "" || res.Source.Dialect != "jmx-examples" {
 		t.Errorf("source %+v", res.Source)
 	}
@@ -240,7 +241,7 @@ func TestWarningsMakePartial(t *testing.T) {
 		w.WriteHeader(rec.Code)
 		fmt.Fprint(w, strings.Replace(rec.Body.String(), `"status":"success"`, `"status":"success","warnings":["store thanos-0.corp.example:10901 did not answer"]`, 1))
 	}), PrometheusConfig{})
-	res := p.Brokers(context.Background(), lookAt, lookBack, brokers(2))
+	res := p.Brokers(t.Context(), lookAt, lookBack, brokers(2))
 	b := byID(t, res, 1)
 	if res.Source.Status != diagnose.StatusPartial || b.Signals[diagnose.SignalLeaders].Status != diagnose.StatusPartial {
 		t.Errorf("source %+v, leaders %+v", res.Source.Reading, b.Signals[diagnose.SignalLeaders].Reading)
@@ -255,11 +256,16 @@ func TestWarningsMakePartial(t *testing.T) {
 
 func TestEmptyIsNotFailed(t *testing.T) {
 	p := prom(t, promstore.New(), PrometheusConfig{Selector: `{cluster="typo"}`})
-	res := p.Brokers(context.Background(), lookAt, lookBack, brokers(1))
+	res := p.Brokers(t.Context(), lookAt, lookBack, brokers(1))
 	if res.Source.Status != diagnose.StatusEmpty || res.Source.Error != "" || !strings.Contains(res.Source.Hint, "selector") || res.Source.Selector != `{cluster="typo"}` {
 		t.Errorf("%+v", res.Source)
 	}
-	if r, _ := p.Clients(context.Background(), lookAt, lookBack, []string{"a"}); r.Status != diagnose.StatusNotExported || r.Hint == "" {
+	for s, m := range byID(t, res, 1).Signals {
+		if m.Usable() || m.Hint == "" {
+			t.Errorf("%s: %+v: no series of the broker must not read as zero", s, m.Reading)
+		}
+	}
+	if r, _ := p.Clients(t.Context(), lookAt, lookBack, []string{"a"}); r.Status != diagnose.StatusNotExported || r.Hint == "" {
 		t.Errorf("%+v", r)
 	}
 }

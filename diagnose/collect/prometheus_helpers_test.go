@@ -19,7 +19,7 @@ var lookAt = time.Date(2026, 11, 30, 2, 16, 0, 0, time.UTC)
 
 const lookBack = 20 * time.Minute
 
-func quiet() *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, nil)) }
+func discard() *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, nil)) }
 
 // prom starts a Prometheus over the store and a collector for it.
 func prom(t *testing.T, st *promstore.Store, cfg PrometheusConfig) *Prometheus {
@@ -32,7 +32,7 @@ func promAt(t *testing.T, h http.Handler, cfg PrometheusConfig) *Prometheus {
 	srv := httptest.NewServer(h)
 	t.Cleanup(srv.Close)
 	cfg.URL = srv.URL
-	p, err := NewPrometheus(cfg, quiet())
+	p, err := NewPrometheus(cfg, discard())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,7 +1,6 @@
 package collect
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -25,7 +24,7 @@ func TestRawSamples(t *testing.T) {
 	l.put(`kafka_network_requestmetrics_requests_total{request="FetchConsumer",version="13",`+target+`}`, 10*time.Minute, 0, 500)
 	l.put(`kafka_network_requestmetrics_requests_total{request="FetchConsumer",version="18",`+target+`}`, 5*time.Minute, 0, 70)
 	p := prom(t, l.st, PrometheusConfig{Selector: `{cluster="prod"}`, ExternalURL: "https://prom.example.org/prometheus/"})
-	res := p.Brokers(context.Background(), lookAt, lookBack, brokers(1))
+	res := p.Brokers(t.Context(), lookAt, lookBack, brokers(1))
 	b := byID(t, res, 1)
 
 	e70 := b.Signals[diagnose.SignalErrors70]
@@ -59,7 +58,7 @@ func TestRawSamples(t *testing.T) {
 }
 
 func TestNoLinkWithoutExternalURL(t *testing.T) {
-	res := prom(t, healthy(t).st, PrometheusConfig{}).Brokers(context.Background(), lookAt, lookBack, brokers(2))
+	res := prom(t, healthy(t).st, PrometheusConfig{}).Brokers(t.Context(), lookAt, lookBack, brokers(2))
 	for s, m := range byID(t, res, 1).Signals {
 		if m.Link != "" {
 			t.Errorf("%s: link %q", s, m.Link)
@@ -73,7 +72,7 @@ func TestAbsentIsNotZero(t *testing.T) {
 	l.broker(`broker_id="1"`, 10*time.Minute, 0, 10, 30)
 	l.put(`kafka_server_replicamanager_leadercount{broker_id="2"}`, 10*time.Minute, 0, 10)
 	l.put(`kafka_server_kafkaserver_brokerstate{broker_id="2"}`, 10*time.Minute, 0, 3)
-	res := prom(t, l.st, PrometheusConfig{}).Brokers(context.Background(), lookAt, lookBack, brokers(2))
+	res := prom(t, l.st, PrometheusConfig{}).Brokers(t.Context(), lookAt, lookBack, brokers(2))
 	for _, tc := range []struct {
 		id     int32
 		signal diagnose.Signal
@@ -99,7 +98,7 @@ func TestSilentBrokerIsPartial(t *testing.T) {
 	l := newLab(t)
 	l.broker(`broker_id="1"`, 10*time.Minute, 3*time.Minute, 10, 30)
 	l.broker(`broker_id="2"`, 10*time.Minute, 0, 10, 30)
-	res := prom(t, l.st, PrometheusConfig{}).Brokers(context.Background(), lookAt, lookBack, brokers(2))
+	res := prom(t, l.st, PrometheusConfig{}).Brokers(t.Context(), lookAt, lookBack, brokers(2))
 	b := byID(t, res, 1)
 	for _, s := range []diagnose.Signal{diagnose.SignalLeaders, diagnose.SignalErrors70} {
 		if m := b.Signals[s]; m.Status != diagnose.StatusPartial || m.Error != "The broker's metrics end 180 s before this look" {
@@ -118,7 +117,7 @@ func TestNaNIsNoSample(t *testing.T) {
 	l.put(p99, 10*time.Minute, 5*time.Minute, math.NaN())
 	l.put(p99, 4*time.Minute, 0, 7)
 	l.put(`kafka_network_requestmetrics_requestbytes{request="FetchConsumer",quantile="0.99",broker_id="1"}`, 10*time.Minute, 0, math.Inf(1))
-	res := prom(t, l.st, PrometheusConfig{}).Brokers(context.Background(), lookAt, lookBack, brokers(1))
+	res := prom(t, l.st, PrometheusConfig{}).Brokers(t.Context(), lookAt, lookBack, brokers(1))
 	b := byID(t, res, 1)
 	if s := b.Signals[diagnose.SignalHeartbeatP99].Series; len(s) != 1 || len(s[0].Samples) != 17 {
 		t.Errorf("%+v", s)
@@ -141,7 +140,7 @@ func TestOverride(t *testing.T) {
 		Selector:  `{cluster="prod"}`,
 		Overrides: map[diagnose.Signal]string{diagnose.SignalSessions: `kafka:sessions:max{kind=~"f.*"}`},
 	})
-	res := p.Brokers(context.Background(), lookAt, lookBack, brokers(1))
+	res := p.Brokers(t.Context(), lookAt, lookBack, brokers(1))
 	m := byID(t, res, 1).Signals[diagnose.SignalSessions]
 	if n, v := sum(m); !m.OK() || n != 1 || v != 77 || m.Source != `prometheus: kafka:sessions:max{cluster="prod",kind=~"f.*"}[20m]` {
 		t.Errorf("%+v", m)
@@ -160,7 +159,7 @@ func TestOverridesReadAnUnknownExporter(t *testing.T) {
 	p := prom(t, l.st, PrometheusConfig{Overrides: map[diagnose.Signal]string{
 		diagnose.SignalSessions: "acme_sessions", diagnose.SignalErrors70: `acme_errors{code="70"}`,
 	}})
-	res := p.Brokers(context.Background(), lookAt, lookBack, brokers(2))
+	res := p.Brokers(t.Context(), lookAt, lookBack, brokers(2))
 	b := byID(t, res, 2)
 	_, sessions := sum(b.Signals[diagnose.SignalSessions])
 	_, errs := sum(b.Signals[diagnose.SignalErrors70])
@@ -178,9 +177,12 @@ func TestDialectIsRememberedAndFoundAgain(t *testing.T) {
 	renewed.put(`kafka_server_ReplicaManager_Value`+d, 10*time.Minute, 0, 10)
 	renewed.put(`kafka_network_RequestMetrics_Count{name="ErrorsPerSec",request="Fetch",error="NONE",instance="h1",broker_id="1"}`, 10*time.Minute, 0, 10)
 	server := promstore.NewServer(old.st, func() time.Time { return lookAt })
-	var queries []string
+	first := make(chan string, 1)
 	p := promAt(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		queries = append(queries, r.FormValue("query"))
+		select {
+		case first <- r.FormValue("query"):
+		default:
+		}
 		server.ServeHTTP(w, r)
 	}), PrometheusConfig{})
 	p.look(t, "jmx-examples", 6)
@@ -190,18 +192,18 @@ func TestDialectIsRememberedAndFoundAgain(t *testing.T) {
 	p.look(t, "jmx-none", 5)
 	server = promstore.NewServer(promstore.New(), func() time.Time { return lookAt })
 	before := p.Stats().Requests
-	if s := p.Brokers(context.Background(), lookAt, lookBack, brokers(1)).Source; s.Status != diagnose.StatusEmpty || p.Stats().Requests-before != 6 {
+	if s := p.Brokers(t.Context(), lookAt, lookBack, brokers(1)).Source; s.Status != diagnose.StatusEmpty || p.Stats().Requests-before != 6 {
 		t.Errorf("%+v after %d queries", s.Reading, p.Stats().Requests-before)
 	}
-	if !strings.HasPrefix(queries[0], "count by (__name__) (last_over_time(") {
-		t.Errorf("first query %q", queries[0])
+	if q := <-first; !strings.HasPrefix(q, "count by (__name__, cluster, ") {
+		t.Errorf("first query %q", q)
 	}
 }
 
 func (p *Prometheus) look(t *testing.T, dialect string, queries uint64) {
 	t.Helper()
 	before := p.Stats().Requests
-	res := p.Brokers(context.Background(), lookAt, lookBack, brokers(2))
+	res := p.Brokers(t.Context(), lookAt, lookBack, brokers(2))
 	if got := p.Stats().Requests - before; res.Source.Dialect != dialect || got != queries {
 		t.Errorf("dialect %q after %d queries, want %q after %d", res.Source.Dialect, got, dialect, queries)
 	}
@@ -225,6 +227,21 @@ func TestMixedExportersTakeTheMajority(t *testing.T) {
 	}
 }
 
+// During a change of exporters, a configured cluster is read as far as it goes.
+func TestTwoExportersInOneCluster(t *testing.T) {
+	l := newLab(t)
+	l.broker(`instance="h1",broker_id="1",cluster="prod"`, 10*time.Minute, 0, 10, 30)
+	l.broker(`instance="h2",broker_id="2",cluster="prod"`, 10*time.Minute, 0, 10, 30)
+	l.put(`kafka_network_RequestMetrics_Count{name="ErrorsPerSec",instance="h3",broker_id="3",cluster="prod"}`, 10*time.Minute, 0, 1)
+	res := prom(t, l.st, PrometheusConfig{Selector: `{cluster="prod"}`}).Brokers(t.Context(), lookAt, lookBack, brokers(3))
+	if res.Source.Status != diagnose.StatusPartial || !strings.Contains(res.Source.Error, "more than one exporter") || res.Source.Dialect != "jmx-examples" {
+		t.Errorf("%+v", res.Source)
+	}
+	if !byID(t, res, 1).Identity.OK() || byID(t, res, 3).Identity.OK() {
+		t.Errorf("%+v", res.Brokers)
+	}
+}
+
 // The same input gives the same queries and the same answer, byte for byte.
 func TestDeterministic(t *testing.T) {
 	run := func() (string, []string) {
@@ -235,7 +252,7 @@ func TestDeterministic(t *testing.T) {
 			queries <- r.FormValue("query")
 			server.ServeHTTP(w, r)
 		}), PrometheusConfig{})
-		res := p.Brokers(context.Background(), lookAt, lookBack, brokers(2))
+		res := p.Brokers(t.Context(), lookAt, lookBack, brokers(2))
 		close(queries)
 		var qs []string
 		for q := range queries {
@@ -271,7 +288,7 @@ func TestClientSpellings(t *testing.T) {
 		l.put(fmt.Sprintf(`kafka_consumer_last_poll_seconds_ago{%s="appx%d",instance="i%d"}`, label, i, i), 10*time.Minute, 0, 99)
 	}
 	p := prom(t, l.st, PrometheusConfig{})
-	r, clients := p.Clients(context.Background(), lookAt, lookBack, []string{"app.2", "app.0", "app.1", "app.0", ""})
+	r, clients := p.Clients(t.Context(), lookAt, lookBack, []string{"app.2", "app.0", "app.1", "app.0", ""})
 	if !r.OK() || len(clients) != 3 || p.Stats().Requests != 1 {
 		t.Fatalf("%+v %+v", r, clients)
 	}
@@ -328,7 +345,7 @@ func TestClientCases(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			l := newLab(t)
 			tc.fill(l)
-			r, clients := prom(t, l.st, tc.cfg).Clients(context.Background(), lookAt, lookBack, tc.ids)
+			r, clients := prom(t, l.st, tc.cfg).Clients(t.Context(), lookAt, lookBack, tc.ids)
 			if r.Status != tc.want || len(clients) != tc.n || !strings.Contains(r.Hint, tc.text) {
 				t.Errorf("%+v, %d clients %+v", r, len(clients), clients)
 			}
@@ -342,11 +359,11 @@ func TestClientCases(t *testing.T) {
 func TestManyClientIDs(t *testing.T) {
 	l := newLab(t)
 	var ids []string
-	for i := range maxClientIDs + 50 {
+	for i := range maxAskedClients + 50 {
 		ids = append(ids, fmt.Sprintf("c-%04d", i))
 	}
 	l.put(`kafka_consumer_last_poll_seconds_ago{client_id="c-0000"}`, time.Minute, 0, 1)
-	r, clients := prom(t, l.st, PrometheusConfig{}).Clients(context.Background(), lookAt, lookBack, ids)
+	r, clients := prom(t, l.st, PrometheusConfig{}).Clients(t.Context(), lookAt, lookBack, ids)
 	if r.Status != diagnose.StatusPartial || r.Error != "Asked for 200 of 250 client ids" || len(clients) != 1 {
 		t.Errorf("%+v, %d", r, len(clients))
 	}

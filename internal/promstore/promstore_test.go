@@ -1,7 +1,7 @@
 package promstore_test
 
 import (
-	"context"
+	"errors"
 	"math"
 	"net/http/httptest"
 	"strings"
@@ -31,7 +31,7 @@ func client(t *testing.T, st *promstore.Store) v1.API {
 
 func ask(t *testing.T, c v1.API, q string, at time.Time) model.Value {
 	t.Helper()
-	v, warnings, _, err := c.Query(context.Background(), q, at)
+	v, warnings, _, err := c.Query(t.Context(), q, at)
 	if err != nil {
 		t.Fatalf("%s: %v", q, err)
 	}
@@ -74,7 +74,7 @@ func TestRangeQueryAndLabels(t *testing.T) {
 		return math.Round(at.Sub(t0).Seconds()), at.After(t0.Add(-time.Minute))
 	})
 	c := client(t, st)
-	v, _, _, err := c.QueryRange(context.Background(), "sine", v1.Range{Start: t0.Add(-30 * time.Second), End: t0, Step: 10 * time.Second})
+	v, _, _, err := c.QueryRange(t.Context(), "sine", v1.Range{Start: t0.Add(-30 * time.Second), End: t0, Step: 10 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +82,7 @@ func TestRangeQueryAndLabels(t *testing.T) {
 	if len(m) != 1 || len(m[0].Values) != 4 || m[0].Values[0].Value != -30 || m[0].Values[3].Value != 0 {
 		t.Errorf("got %v", m)
 	}
-	names, _, _, err := c.LabelValues(context.Background(), "__name__", nil, t0, t0)
+	names, _, _, err := c.LabelValues(t.Context(), "__name__", nil, t0, t0)
 	if err != nil || len(names) != 1 || names[0] != "sine" {
 		t.Errorf("label values %v, %v", names, err)
 	}
@@ -94,9 +94,9 @@ func TestRangeQueryAndLabels(t *testing.T) {
 func TestErrorsLookLikePrometheus(t *testing.T) {
 	c := client(t, promstore.New())
 	for query, want := range map[string]v1.ErrorType{`sum(`: v1.ErrBadData, `label_replace(vector(1), "__bad__!", "$1", "x", "(")`: v1.ErrExec} {
-		_, _, _, err := c.Query(context.Background(), query, t0)
-		apiErr, ok := err.(*v1.Error)
-		if !ok || apiErr.Type != want {
+		_, _, _, err := c.Query(t.Context(), query, t0)
+		var apiErr *v1.Error
+		if !errors.As(err, &apiErr) || apiErr.Type != want {
 			t.Errorf("%s: %#v, want type %s", query, err, want)
 		}
 	}
