@@ -10,6 +10,7 @@ func cacheNearLimitRule() Rule {
 		Class: CacheNearLimit,
 		Needs: []Need{NeedBrokerMetrics, NeedSlots},
 		Conditions: []string{
+			"no eviction and, apart from a restart, no error 70 in the window: this class is a warning before the harm",
 			"demand ≥ 80 % of the capacity (above it only while evictions are not visible)",
 			"or sessions ≥ 70 % of the capacity 5 to 20 min after a restart, before dead sessions gather",
 			"or sessions ≥ 95 % of the capacity with demand unknown: at capacity, overflow not visible",
@@ -46,7 +47,10 @@ func judgeNearLimit(b *brokerFacts) Outcome {
 	near := b.f.l.NearShare
 	age, known := b.age()
 	settled := !known || age >= plateauFrom
-	switch {
+	evictions := b.counter(SignalEvictions).increase(b.f.cacheFrom(), b.f.at())
+	switch errors := total(b.sustained()); {
+	case evictions > 0, errors > 0:
+		return no("past a warning: %s and %s in %s", plural(evictions, "eviction", "evictions"), plural(errors, "session error", "session errors"), span(b.f.cacheWindow()))
 	case b.plateau(c):
 		return nearLimit(b, c, c.sessions, "after the restart")
 	case settled && c.sessions < near*c.capacity:

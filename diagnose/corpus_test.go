@@ -167,3 +167,36 @@ func TestCorpus(t *testing.T) {
 		})
 	}
 }
+
+// maxPlain is the size from which evidence is kept compressed.
+const maxPlain = 60 << 10
+
+// writeEvidence writes evidence.json, or evidence.json.gz for a large one. A
+// file that already decodes to the same bytes is left alone, since compression
+// may differ between Go releases.
+func writeEvidence(t testing.TB, dir string, ev []byte) {
+	t.Helper()
+	plain, packed := filepath.Join(dir, "evidence.json"), filepath.Join(dir, "evidence.json.gz")
+	if len(ev) <= maxPlain {
+		os.Remove(packed)
+		if err := os.WriteFile(plain, ev, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	os.Remove(plain)
+	if _, err := os.Stat(packed); err == nil && bytes.Equal(readEvidence(t, dir), ev) {
+		return
+	}
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	if _, err := z.Write(ev); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(packed, b.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -63,7 +63,7 @@ func brokerScrapes(f *facts, b *Broker) scrapes {
 		}
 	}
 	slices.SortFunc(sc.starts, time.Time.Compare)
-	sc.starts = slices.CompactFunc(sc.starts, func(a, b time.Time) bool { return b.Sub(a) < startJitter })
+	sc.starts = slices.CompactFunc(sc.starts, func(a, b time.Time) bool { return a.Sub(b).Abs() < startJitter })
 	return sc
 }
 

@@ -62,8 +62,11 @@ func (b *brokerFacts) firstError(start time.Time) time.Time {
 }
 
 // sustained returns the errors 70 of the cache window that do not belong to a
-// restart.
+// restart. When there are more than one for each client, none does.
 func (b *brokerFacts) sustained() []step {
+	if _, many := b.tooMany(); many {
+		return b.counter(SignalErrors70).within(b.f.cacheFrom(), b.f.at())
+	}
 	var out []step
 	for _, s := range b.counter(SignalErrors70).within(b.f.cacheFrom(), b.f.at()) {
 		if !b.ofRestart(s) {
@@ -92,6 +95,14 @@ func (b *brokerFacts) clients() (n float64, ok bool) {
 		n, ok = max(n, s), true
 	}
 	return n, ok
+}
+
+// tooMany reports whether the errors that came with the return of leadership
+// are more than one for each client, with some allowance for clients that were
+// not counted.
+func (b *brokerFacts) tooMany() (clients float64, many bool) {
+	n, known := b.clients()
+	return n, known && b.burst().in > 1.1*n+2
 }
 
 // sessionsWords cites the cache's fill: "22 of 1,000 session slots in use".

@@ -62,19 +62,22 @@ func judgeBurst(b *brokerFacts) Outcome {
 		return no("no session error in the %s that can be seen", span(e.last.Sub(e.since)))
 	case !ok:
 		return Outcome{Answer: Unknown, Blind: []Need{NeedBrokerMetrics}, Because: "the broker's start time is not visible"}
-	case age > b.f.grace() && len(e.within(b.f.cacheFrom(), b.f.at())) == 0:
-		return no("up for %s, no session error in %s", span(age), span(b.f.cacheWindow()))
-	case age > b.f.grace() && b.burst().in == 0:
-		return no("up for %s: the errors are not from a restart", span(age))
 	}
 	x := b.burst()
+	none := len(e.within(b.f.cacheFrom(), b.f.at())) == 0
+	switch old := age > b.f.grace()+b.f.cacheWindow(); {
+	case none && (old || age > b.f.grace() && x.total == 0):
+		return no("up for %s, no session error in %s", span(age), span(b.f.cacheWindow()))
+	case old, age > b.f.grace() && x.in+x.undated == 0:
+		return no("up for %s: the errors are not from a restart", span(age))
+	}
 	if !b.leadersBack() || x.total == 0 {
 		return burstToCome(b, x, age)
 	}
 	if x.out > (1-burstShare)*x.total {
 		return no("it goes on: %s of %s errors came apart from the return of leadership", count(x.out), count(x.total))
 	}
-	if n, known := b.clients(); known && x.total > 1.1*n+2 {
+	if n, many := b.tooMany(); many {
 		return no("%s errors since the start, more than one for each of %s", count(x.total), plural(n, "client", "clients"))
 	}
 	return burstSeen(b, x, age)
