@@ -48,9 +48,9 @@ func joinSyncRaceView(l *loss) view {
 		return leave(c, "its rebalance timeout is not known")
 	case !l.pendingFits():
 		return exclude(c, "it was dropped "+seconds(l.pendingHigh())+" after joining, which is not its rebalance timeout of "+span(l.rebalance()))
-	case l.leave.answer == yes:
+	case l.leave.answer == isYes:
 		return exclude(c, "the member left by itself ("+l.leave.cite.Value+")")
-	case l.leave.answer == no || l.called.answer == yes:
+	case l.leave.answer == isNo || l.called.answer == isYes:
 		return match(c, "it was dropped "+seconds(l.pendingHigh())+" after joining, exactly its rebalance timeout, and never committed")
 	default:
 		return leave(c, "it was dropped "+seconds(l.pendingHigh())+" after joining, exactly its rebalance timeout, and never committed")

@@ -17,11 +17,11 @@ func clientUnreachableView(l *loss) view {
 	switch {
 	case s.fit == excluded:
 		return exclude(c, s.because)
-	case l.stoodStill() == yes:
+	case l.stoodStill() == isYes:
 		return exclude(c, "its own metrics show that it stood still for "+seconds(l.client.longest()))
-	case l.called.answer == no && l.back != nil:
+	case l.called.answer == isNo && l.back != nil:
 		return exclude(c, "nobody called with the old member id after the drop; a client behind a silent network does when it is back")
-	case l.stoodStill() == no:
+	case l.stoodStill() == isNo:
 		return view{c, s.fit, "it kept polling, at most " + seconds(l.client.poll) + " apart, so its process did not stand still"}
 	default:
 		return leave(c, "a silent network looks the same from the broker; "+l.client.unknown())
@@ -47,9 +47,9 @@ func pollIntervalStaticView(l *loss) view {
 		return leave(c, "its timeouts are not known")
 	case l.sil.known && l.sil.hi < need:
 		return exclude(c, "it was dropped "+l.sil.words()+" after its last commit, sooner than poll limit and session timeout together")
-	case l.called.answer == yes:
+	case l.called.answer == isYes:
 		return exclude(c, "somebody called with the old member id after the drop; a client past its poll limit drops its id first")
-	case l.overslept() == no:
+	case l.overslept() == isNo:
 		return exclude(c, "its own metrics show at most "+seconds(l.client.poll)+" between two polls")
 	case l.sil.known && !l.sil.idle && l.sil.lo >= l.session()+l.heartbeat():
 		return match(c, "it was silent for "+l.sil.words()+": its poll limit of "+span(l.rebalance())+" and its session timeout of "+span(l.session())+" one after the other")
@@ -62,9 +62,9 @@ func pollIntervalStaticView(l *loss) view {
 func processReplacedView(l *loss) view {
 	c := ProcessReplaced
 	switch {
-	case l.called.answer == yes:
+	case l.called.answer == isYes:
 		return exclude(c, "somebody called with the old member id after the drop, so the process lived")
-	case l.leave.answer == yes:
+	case l.leave.answer == isYes:
 		return exclude(c, "the member left by itself")
 	case l.back != nil && l.back.sameID:
 		return exclude(c, "the same member id came back")
@@ -84,7 +84,7 @@ func rebalanceTimeoutView(l *loss) view {
 	c := RebalanceTimeout
 	reb := l.rebalance()
 	switch {
-	case l.leave.answer == yes:
+	case l.leave.answer == isYes:
 		return exclude(c, "the member left by itself")
 	case reb > 0 && l.listedPreparing >= reb*8/10:
 		return match(c, "it was still listed for "+span(l.listedPreparing)+" of a rebalance; its rebalance timeout is "+span(reb))
@@ -110,11 +110,11 @@ func sickLeaderView(l *loss) view {
 	stuck := l.s.completing(l.by)
 	gap, from, to := l.generationGap()
 	switch {
-	case l.called.answer == yes:
+	case l.called.answer == isYes:
 		return exclude(c, "somebody called with the old member id after the drop")
 	case stuck >= max(l.silentAtLeast(), time.Second) && l.session() > 0:
 		return leave(c, "the group stood in CompletingRebalance for "+span(stuck)+", waiting for its leader")
-	case gap && l.leave.answer != yes:
+	case gap && l.leave.answer != isYes:
 		return leave(c, fmt.Sprintf("generation went from %d to %d: a rebalance before the drop never ended", from, to))
 	default:
 		return exclude(c, "no rebalance was seen waiting for its leader")
@@ -155,13 +155,13 @@ func (l *loss) generationGap() (gap bool, from, to int32) {
 func coordinatorTroubleView(l *loss) view {
 	c := CoordinatorTrouble
 	switch {
-	case l.coord.well == no:
+	case l.coord.well == isNo:
 		return match(c, l.coord.why)
-	case l.leave.answer == yes && l.called.answer != yes:
+	case l.leave.answer == isYes && l.called.answer != isYes:
 		return exclude(c, "the member left by itself")
 	case l.leftAtOnce():
 		return exclude(c, "it was dropped sooner after its last commit than a coordinator in trouble takes")
-	case l.coord.well == yes:
+	case l.coord.well == isYes:
 		return exclude(c, "the coordinator was well: "+l.coord.why)
 	default:
 		return leave(c, l.coord.why)
@@ -173,13 +173,13 @@ func coordinatorTroubleView(l *loss) view {
 func removedByAdminView(l *loss) view {
 	c := RemovedByAdmin
 	switch {
-	case l.leave.answer == no:
+	case l.leave.answer == isNo:
 		return exclude(c, "nobody left and nobody was removed: "+l.leave.cite.Value)
-	case l.leave.answer == yes && l.called.answer == yes:
+	case l.leave.answer == isYes && l.called.answer == isYes:
 		return match(c, "it was taken out by a LeaveGroup request and called with its old member id afterwards")
-	case l.leave.answer == yes && l.together > 1 && l.survivors == 0:
+	case l.leave.answer == isYes && l.together > 1 && l.survivors == 0:
 		return leave(c, "all members were taken out at once")
-	case l.leftAtOnce() && l.called.answer == yes:
+	case l.leftAtOnce() && l.called.answer == isYes:
 		return match(c, "it was dropped sooner than any timeout and called with its old member id afterwards")
 	default:
 		return exclude(c, "nothing points to a removal through the admin API")

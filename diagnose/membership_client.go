@@ -153,9 +153,9 @@ func (l *loss) stoodStill() tri {
 	case !l.client.known || need <= 0:
 		return dontKnow
 	case l.client.longest() >= need:
-		return yes
+		return isYes
 	case l.back != nil && l.client.after && l.client.poll > 0:
-		return no
+		return isNo
 	default:
 		return dontKnow
 	}
@@ -167,9 +167,9 @@ func (l *loss) overslept() tri {
 	case !l.client.known || l.rebalance() == 0:
 		return dontKnow
 	case max(l.client.poll, l.client.waiting) >= l.rebalance():
-		return yes
+		return isYes
 	case l.back != nil && l.client.after && l.client.poll > 0:
-		return no
+		return isNo
 	default:
 		return dontKnow
 	}

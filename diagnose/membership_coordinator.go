@@ -21,13 +21,13 @@ func newCoordView(l *loss, m membership) coordView {
 	}
 	if l.sil.steady {
 		c := l.s.g.History.Commits[l.sil.served]
-		return coordView{well: yes, why: "commits of other members were accepted meanwhile", cite: cite(
+		return coordView{well: isYes, why: "commits of other members were accepted meanwhile", cite: cite(
 			groupPath(l.s.g.ID, fmt.Sprintf("history.commits[%d]", l.sil.served)),
 			fmt.Sprintf("another member's commit was accepted at %s", clock(c.At)), l.s.g.History.Reading)}
 	}
 	if n, hurt, ok := l.s.neighbours(); ok && n > 0 && hurt <= 1 {
 		w := l.s.f.e.Watcher.Reading
-		return coordView{well: yes, why: fmt.Sprintf("%s on broker %d kept their members", plural(n, "other group", "other groups"), l.s.g.Coordinator), cite: cite(
+		return coordView{well: isYes, why: fmt.Sprintf("%s on broker %d kept their members", plural(n, "other group", "other groups"), l.s.g.Coordinator), cite: cite(
 			"watcher.stable_groups", fmt.Sprintf("%s on broker %d kept their members", plural(n, "other group", "other groups"), l.s.g.Coordinator), w)}
 	}
 	return coordView{why: "no other group or member shows whether the coordinator was well"}
@@ -51,7 +51,7 @@ func (s *groupStory) neighbours() (stable, hurt int, ok bool) {
 func (l *loss) coordSuspect(m membership) (coordView, bool) {
 	moment := time.Duration(l.s.f.l.SameMomentMS) * time.Millisecond
 	if n, at := m.sameMoment(l, moment); n > 0 {
-		return coordView{well: no, why: fmt.Sprintf("%s on broker %d lost members at the same moment, %s", plural(n, "other group", "other groups"), l.s.g.Coordinator, clock(at)), cite: Citation{
+		return coordView{well: isNo, why: fmt.Sprintf("%s on broker %d lost members at the same moment, %s", plural(n, "other group", "other groups"), l.s.g.Coordinator, clock(at)), cite: Citation{
 			Path: "watcher.losses", Value: fmt.Sprintf("%s of the same coordinator lost members at %s", plural(n, "other group", "other groups"), clock(at)), Source: l.s.f.e.Watcher.Source}}, true
 	}
 	if b := l.s.coordinator(); b != nil {
@@ -64,7 +64,7 @@ func (l *loss) coordSuspect(m membership) (coordView, bool) {
 	}
 	if l.together > 1 && l.survivors == 0 {
 		if n, hurt, ok := l.s.neighbours(); !ok || n == 0 || hurt > 1 {
-			return coordView{well: no, why: fmt.Sprintf("all %d members were dropped at the same moment, at %s", l.together, clock(l.by)), cite: l.dropCitation()}, true
+			return coordView{well: isNo, why: fmt.Sprintf("all %d members were dropped at the same moment, at %s", l.together, clock(l.by)), cite: l.dropCitation()}, true
 		}
 	}
 	return coordView{}, false
@@ -77,7 +77,7 @@ func (l *loss) coordRestart(b *brokerFacts) (coordView, bool) {
 	if b.start.IsZero() || !b.start.After(l.quietSince()) || b.start.After(l.by) {
 		return coordView{}, false
 	}
-	return coordView{well: no, why: fmt.Sprintf("broker %d, the coordinator, started at %s, shortly before the drop", b.ID, clock(b.start)), cite: b.cite(SignalProcessStart, "process start "+clock(b.start))}, true
+	return coordView{well: isNo, why: fmt.Sprintf("broker %d, the coordinator, started at %s, shortly before the drop", b.ID, clock(b.start)), cite: b.cite(SignalProcessStart, "process start "+clock(b.start))}, true
 }
 
 // coordHole: a frozen broker cannot be scraped.
@@ -87,7 +87,7 @@ func (l *loss) coordHole(b *brokerFacts) (coordView, bool) {
 	for i := 1; i < len(b.sc.times); i++ {
 		a, z := b.sc.times[i-1], b.sc.times[i]
 		if z.Sub(a) >= need && z.After(from) && a.Before(l.by) && need > 0 {
-			return coordView{well: no, why: fmt.Sprintf("broker %d, the coordinator, could not be scraped for %s from %s", b.ID, span(z.Sub(a)), clock(a)), cite: b.cite(SignalErrorsAny, fmt.Sprintf("no scrape from %s to %s", clock(a), clock(z)))}, true
+			return coordView{well: isNo, why: fmt.Sprintf("broker %d, the coordinator, could not be scraped for %s from %s", b.ID, span(z.Sub(a)), clock(a)), cite: b.cite(SignalErrorsAny, fmt.Sprintf("no scrape from %s to %s", clock(a), clock(z)))}, true
 		}
 	}
 	return coordView{}, false

@@ -129,7 +129,7 @@ func (l *loss) missing(c Class) []string {
 	if l.leave.answer == dontKnow && (c == PollInterval || c == RollingDeploy) && l.leave.why != "" {
 		out = append(out, "whether it sent a LeaveGroup request: "+l.leave.why)
 	}
-	if l.leave.answer == yes && !l.s.f.e.Watcher.Usable() {
+	if l.leave.answer == isYes && !l.s.f.e.Watcher.Usable() {
 		out = append(out, "whether the LeaveGroup request was another group's: the watcher was not running")
 	}
 	if c == ProcessGone {
@@ -138,7 +138,7 @@ func (l *loss) missing(c Class) []string {
 	if c == PollInterval && l.back == nil {
 		out = append(out, "its return")
 	}
-	if c == PollInterval && l.rebalance() == defaultRebalance && l.overslept() != yes {
+	if c == PollInterval && l.rebalance() == defaultRebalance && l.overslept() != isYes {
 		out = append(out, "whether its client has a poll limit at all: 60 s is also the fixed rebalance timeout of franz-go, Sarama and Connect")
 	}
 	return out

@@ -11,8 +11,8 @@ type tri int
 
 const (
 	dontKnow tri = iota
-	no
-	yes
+	isNo
+	isYes
 )
 
 // signalView is what a broker counter says about one loss.
@@ -67,10 +67,10 @@ func (l *loss) leaves(m membership) signalView {
 	rivals := m.near(l, from, to)
 	switch {
 	case v.n == 0:
-		v.answer = no
+		v.answer = isNo
 		v.cite = b.cite(SignalLeaveRequests, fmt.Sprintf("no LeaveGroup request at broker %d around %s", b.ID, at))
 	case int(v.n) >= rivals:
-		v.answer = yes
+		v.answer = isYes
 		v.cite = b.cite(SignalLeaveRequests, fmt.Sprintf("%s at broker %d around %s", plural(v.n, "LeaveGroup request", "LeaveGroup requests"), b.ID, at))
 	default:
 		v.why = fmt.Sprintf("%s for %d members lost at the same time on broker %d", plural(v.n, "LeaveGroup request", "LeaveGroup requests"), rivals, b.ID)
@@ -136,7 +136,7 @@ func (l *loss) calls(m membership) signalView {
 	if b == nil {
 		return signalView{why: "the coordinator's metrics were not read", blind: true}
 	}
-	v := signalView{answer: no}
+	v := signalView{answer: isNo}
 	var noise float64
 	var last time.Time
 	seen := 0
@@ -165,7 +165,7 @@ func (l *loss) calls(m membership) signalView {
 		v.cite.Value = fmt.Sprintf("no UNKNOWN_MEMBER_ID at broker %d since %s", b.ID, clock(l.after))
 		return v
 	}
-	v.answer = yes
+	v.answer = isYes
 	if others := m.others(l); others > 0 {
 		v.answer = dontKnow
 		v.why = fmt.Sprintf("errors 25 at broker %d can come from %s that lost members there", b.ID, plural(others, "other group", "other groups"))

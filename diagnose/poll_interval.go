@@ -35,15 +35,15 @@ func pollIntervalView(l *loss) view {
 		return exclude(c, "its client library has no poll limit ("+l.m.ClientID+")")
 	case l.tooSoonForPoll():
 		return exclude(c, "it was dropped "+l.sil.words()+" after its last commit, sooner than its poll limit of "+limit)
-	case l.leave.answer == no:
+	case l.leave.answer == isNo:
 		return exclude(c, "it did not leave: "+l.leave.cite.Value)
-	case l.called.answer == yes && l.s.classic():
+	case l.called.answer == isYes && l.s.classic():
 		return exclude(c, "somebody called with the old member id after the drop ("+l.called.cite.Value+"); a client that leaves drops its id first")
-	case l.overslept() == no:
+	case l.overslept() == isNo:
 		return exclude(c, "its own metrics show at most "+seconds(l.client.poll)+" between two polls; its limit is "+limit)
-	case l.overslept() == yes && l.longEnoughForPoll():
+	case l.overslept() == isYes && l.longEnoughForPoll():
 		return match(c, "its own metrics show "+seconds(max(l.client.poll, l.client.waiting))+" between two polls; its limit is "+limit)
-	case l.leave.answer == yes && l.longEnoughForPoll() && l.brokeRhythm():
+	case l.leave.answer == isYes && l.longEnoughForPoll() && l.brokeRhythm():
 		return match(c, "it left by itself after "+l.sil.words()+" without a commit; its poll limit is "+limit)
 	case l.longEnoughForPoll() && l.pastSession():
 		return match(c, "it was silent for "+l.sil.words()+", far past its session timeout, so its heartbeats went on; its poll limit is "+limit)

@@ -27,16 +27,18 @@ func processGoneRule() Rule {
 func processGoneView(l *loss) view {
 	c := ProcessGone
 	switch {
-	case l.called.answer == yes:
+	case l.called.answer == isYes:
 		return exclude(c, "somebody called with the old member id after the drop ("+l.called.cite.Value+"), so the process lived")
-	case l.leave.answer == yes:
+	case l.leave.answer == isYes:
 		return exclude(c, "the member left by itself ("+l.leave.cite.Value+"); a killed process sends no LeaveGroup")
 	case l.leftAtOnce():
 		return exclude(c, "it was dropped "+l.sil.words()+" after its last commit, sooner than its session timeout of "+span(l.session())+" allows")
 	case l.back != nil && l.back.sameID:
 		return exclude(c, "the same member id came back, so it is the same process")
-	case l.back != nil && l.called.answer == no:
+	case l.back != nil && l.called.answer == isNo && l.gonePossible():
 		return match(c, "it came back as a new process: nobody called with the old member id")
+	case l.back != nil && l.called.answer == isNo:
+		return leave(c, "it came back as a new process: nobody called with the old member id")
 	case l.back != nil:
 		return leave(c, "it came back, perhaps as a new process: "+l.called.unknown())
 	case l.longGone() && l.gonePossible():
@@ -49,7 +51,7 @@ func processGoneView(l *loss) view {
 // gonePossible says that the loss was seen to be one of silence: where neither
 // its length nor the leaves are known, it may as well have left.
 func (l *loss) gonePossible() bool {
-	return l.called.answer != yes && (l.leave.answer == no || l.sil.known && !l.sil.idle)
+	return l.called.answer != isYes && (l.leave.answer == isNo || l.sil.known && !l.sil.idle)
 }
 
 func goneSummary(l *loss) string {

@@ -33,9 +33,9 @@ func rollingDeployRule() Rule {
 func rollingDeployView(l *loss) view {
 	c := RollingDeploy
 	switch {
-	case l.leave.answer == no:
+	case l.leave.answer == isNo:
 		return exclude(c, "nobody left: "+l.leave.cite.Value)
-	case l.called.answer == yes:
+	case l.called.answer == isYes:
 		return exclude(c, "somebody called with the old member id after the drop ("+l.called.cite.Value+"); a closed client does not")
 	case l.back != nil && l.back.sameID:
 		return exclude(c, "the same member id came back, so the process was not closed")
@@ -43,9 +43,9 @@ func rollingDeployView(l *loss) view {
 		return exclude(c, "it had been silent for "+l.sil.words()+" before the drop; a client that is closed commits and leaves at once")
 	case l.leftAtOnce() && !l.sil.idle:
 		return match(c, "it left within "+l.sil.words()+" of its last commit, sooner than any timeout")
-	case l.leave.answer == yes && l.tooSoonForPoll():
+	case l.leave.answer == isYes && l.tooSoonForPoll():
 		return match(c, "it left by itself ("+l.leave.cite.Value+") before its poll limit")
-	case l.leave.answer == yes:
+	case l.leave.answer == isYes:
 		return leave(c, "it left by itself ("+l.leave.cite.Value+")")
 	default:
 		return leave(c, l.leave.why)
@@ -53,13 +53,14 @@ func rollingDeployView(l *loss) view {
 }
 
 // foundDeploy builds the finding for members that left by themselves. It is
-// benign only while the count is back at its baseline, or will soon be.
+// benign only while the count is back at its baseline, or will soon be: after
+// that it ends as undecided (missingAfterLeave).
 func (s *groupStory) foundDeploy(mine []*loss, l *loss) Outcome {
 	missing := max(0, s.baseline()-s.current())
 	last := mine[len(mine)-1]
 	grace := time.Duration(s.f.l.DeployBaselineSeconds) * time.Second
 	if missing > 0 && last.away() > grace {
-		return Outcome{Answer: No, Because: fmt.Sprintf("%s left and %s still missing %s later", plural(len(mine), "member", "members"), plural(missing, "is", "are"), span(last.away()))}
+		return Outcome{Answer: Unknown, Because: fmt.Sprintf("%s left and %s still missing %s later", plural(len(mine), "member", "members"), plural(missing, "is", "are"), span(last.away()))}
 	}
 	o := l.outcome(RollingDeploy, mine)
 	o.Facts = append(o.Facts, deployFacts(mine, missing)...)

@@ -34,7 +34,7 @@ func (s *groupStory) judge(c Class) Outcome {
 		return s.found(c, mine)
 	}
 	if len(s.losses) == 0 {
-		return s.nobodyLost()
+		return s.nobodyLost(c)
 	}
 	var last view
 	for _, l := range s.losses {
@@ -49,7 +49,10 @@ func (s *groupStory) judge(c Class) Outcome {
 
 // nobodyLost: no loss was seen. That only excludes anything if it would have
 // been seen.
-func (s *groupStory) nobodyLost() Outcome {
+func (s *groupStory) nobodyLost(c Class) Outcome {
+	if c == RollingDeploy && len(s.replaced) > 0 {
+		return Outcome{Answer: Unknown, Because: "a static member's id was replaced"}
+	}
 	if s.baselineKnown() {
 		return Outcome{Answer: No, Because: "no member was lost since " + clock(s.f.from())}
 	}

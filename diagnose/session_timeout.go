@@ -28,7 +28,7 @@ func sessionTimeoutRule() Rule {
 func sessionTimeoutView(l *loss) view {
 	c := SessionTimeout
 	switch {
-	case l.leave.answer == yes && l.called.answer != yes:
+	case l.leave.answer == isYes && l.called.answer != isYes:
 		return exclude(c, "the member left by itself ("+l.leave.cite.Value+"); a session that runs out sends no LeaveGroup")
 	case l.leftAtOnce():
 		return exclude(c, "it was dropped "+l.sil.words()+" after its last commit, sooner than its session timeout of "+span(l.session())+" allows")
@@ -36,11 +36,11 @@ func sessionTimeoutView(l *loss) view {
 		return exclude(c, "it had never synced: its SyncGroup was refused after the drop, one rebalance timeout after it joined")
 	case l.back == nil:
 		return sessionAway(l)
-	case l.called.answer == yes && (l.back.sameID || l.leave.answer != yes):
+	case l.called.answer == isYes && (l.back.sameID || l.leave.answer != isYes):
 		return match(c, "somebody called with the old member id after the drop, so the process was alive")
-	case l.called.answer == no:
+	case l.called.answer == isNo:
 		return leave(c, "a process that stood still usually calls once with its old member id; nobody did")
-	case l.stoodStill() == yes:
+	case l.stoodStill() == isYes:
 		return match(c, "its own metrics show that it stood still for "+seconds(l.client.longest()))
 	case l.back.sameID && !l.back.elsewhere:
 		return match(c, "the same member id came back, so it is the same process")
@@ -56,11 +56,11 @@ func sessionTimeoutView(l *loss) view {
 func sessionAway(l *loss) view {
 	c := SessionTimeout
 	switch {
-	case l.called.answer == yes:
+	case l.called.answer == isYes:
 		return match(c, "somebody called with the old member id after the drop, so the process is alive")
 	case l.longGone():
 		return leave(c, "a process can stand still for longer than "+span(l.away()))
-	case l.leave.answer == no, l.sil.known && !l.sil.idle && l.tooSoonForPoll():
+	case l.leave.answer == isNo, l.sil.known && !l.sil.idle && l.tooSoonForPoll():
 		return match(c, "it was dropped without leaving and is still away")
 	default:
 		return leave(c, "it is still away")
@@ -87,9 +87,9 @@ func sessionSummary(l *loss) string {
 	}
 	head += l.returnWords() + ". "
 	switch {
-	case l.stoodStill() == yes:
+	case l.stoodStill() == isYes:
 		return head + fmt.Sprintf("Its own metrics show a hole of %s: the process stood still (GC, CPU throttling, frozen host).", seconds(l.client.longest()))
-	case l.stoodStill() == no:
+	case l.stoodStill() == isNo:
 		return head + fmt.Sprintf("It kept polling all the time (at most %s apart), so look at its network to %s, not at GC.", seconds(l.client.poll), subjectBroker(l.s.g.Coordinator))
 	default:
 		return head + fmt.Sprintf("Either the process stood still (GC, CPU throttling, frozen host) or its network to %s was silent.", subjectBroker(l.s.g.Coordinator))

@@ -31,9 +31,9 @@ func (s *groupStory) undecidedLosses() []symptom {
 	if l == nil {
 		return nil
 	}
-	text := fmt.Sprintf("%s was dropped at %s; %s. What dropped it is not visible.", upper(l.name()), clock(l.by), l.returnWords())
+	text := fmt.Sprintf("%s was dropped at %s; %s, and what dropped it is not visible", upper(l.name()), clock(l.by), l.returnWords())
 	if n > 1 {
-		text = fmt.Sprintf("%s were dropped, the last (%s) at %s; %s. What dropped them is not visible.", plural(n, "member", "members"), l.name(), clock(l.by), l.returnWords())
+		text = fmt.Sprintf("%s were dropped, the last (%s) at %s; %s, and what dropped them is not visible", plural(n, "member", "members"), l.name(), clock(l.by), l.returnWords())
 	}
 	rest := l.alternatives()
 	return []symptom{{
@@ -45,7 +45,7 @@ func (s *groupStory) undecidedLosses() []symptom {
 // undecidedBy names what tells the first two candidates apart.
 func undecidedBy(l *loss, rest []Alternative) string {
 	if len(rest) < 2 {
-		return "The broker's log around " + clock(l.by) + "."
+		return "the broker's log around " + clock(l.by)
 	}
 	for _, a := range rest {
 		switch a.Class {
@@ -71,7 +71,7 @@ func (s *groupStory) missingAfterLeave() []symptom {
 	}
 	return []symptom{{
 		Subject:   subjectGroup(s.g.ID),
-		Text:      fmt.Sprintf("%s left cleanly, the last at %s, and the group is at %s of %s since.", plural(len(mine), "member", "members"), clock(l.by), count(s.current()), count(s.baseline())),
+		Text:      fmt.Sprintf("%s left cleanly, the last at %s, and the group is at %s of %s since", plural(len(mine), "member", "members"), clock(l.by), count(s.current()), count(s.baseline())),
 		Citations: l.citations(RollingDeploy),
 		Candidates: []Alternative{
 			{RollingDeploy, "a deploy or restart that did not come back, or the group was scaled in on purpose"},
@@ -102,7 +102,7 @@ func (s *groupStory) replacedStatics() []symptom {
 	}
 	return []symptom{{
 		Subject:    subjectGroup(s.g.ID),
-		Text:       fmt.Sprintf("Instance id %s was taken over by a new member id at %s.", l.m.InstanceID, clock(l.by)),
+		Text:       fmt.Sprintf("Instance id %s was taken over by a new member id at %s", l.m.InstanceID, clock(l.by)),
 		Citations:  []Citation{l.dropCitation()},
 		Candidates: c,
 		By:         []Class{RollingDeploy},
@@ -136,7 +136,7 @@ func (m membership) callsWithoutLoss(f *facts) []symptom {
 		}
 		out = append(out, symptom{
 			Subject:    subject,
-			Text:       fmt.Sprintf("%s at broker %d since %s, and no group there is seen to have lost a member.", plural(n, "UNKNOWN_MEMBER_ID", "UNKNOWN_MEMBER_ID"), b.ID, clock(f.from())),
+			Text:       fmt.Sprintf("%s at broker %d since %s, and no group there is seen to have lost a member", plural(n, "UNKNOWN_MEMBER_ID", "UNKNOWN_MEMBER_ID"), b.ID, clock(f.from())),
 			Citations:  []Citation{b.cite(where, fmt.Sprintf("%s since %s", plural(n, "UNKNOWN_MEMBER_ID", "UNKNOWN_MEMBER_ID"), clock(f.from())))},
 			Candidates: []Alternative{{StrayCommits, "somebody outside a group commits to it (assign(), an admin reset, a tool): refused for ever, membership stable"}, {SessionTimeout, "a member of a group that was not looked at may have lost its membership"}},
 			Decides:    "Which group the refused commits name: the client's log, or the broker's request log.",
