@@ -229,8 +229,10 @@ func stepLines(v View) []Rich {
 		} else {
 			r = append(r, Span{Text: s.Title})
 		}
-		r = append(r, Span{Text: " — " + s.Safety.Words() + ". "})
-		r = append(r, s.View.Text...)
+		r = append(r, Span{Text: " — " + s.Safety.Words() + "."})
+		if v.Step == nil || v.Step.ID != s.ID { // the root shows the next one whole
+			r = append(append(r, Span{Text: " "}), s.View.Text...)
+		}
 		out = append(out, r)
 	}
 	for _, done := range v.StepsDone {

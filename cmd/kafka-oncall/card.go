@@ -80,8 +80,8 @@ func state(d diagnose.Diagnosis) string {
 // evidenceTable shows what was read and what could not be.
 func evidenceTable(d diagnose.Diagnosis, width int) string {
 	t := table.New().Border(lipgloss.NormalBorder()).Width(width).Headers("what", "value", "where from", "status").
-		StyleFunc(func(row, _ int) lipgloss.Style {
-			s := lipgloss.NewStyle().Padding(0, 1)
+		StyleFunc(func(row, col int) lipgloss.Style {
+			s := lipgloss.NewStyle().Padding(0, 1).Width(columns(width)[col])
 			if row == table.HeaderRow {
 				return s.Bold(true)
 			}
@@ -89,13 +89,35 @@ func evidenceTable(d diagnose.Diagnosis, width int) string {
 		})
 	for _, f := range d.Findings {
 		for _, c := range f.Citations {
-			t.Row(cell(c.Path), cell(c.Value), cell(c.Source), "read")
+			t.Row(breakPath(cell(c.Path), columns(width)[0]-2), cell(c.Value), cell(c.Source), "read")
 		}
 	}
 	for _, b := range d.BlindSpots {
 		t.Row(playbooks.ReadingWords(b.Reading), leavesOpen(b), cell(b.Detail), playbooks.StatusWords(b.Status))
 	}
 	return t.String()
+}
+
+// columns are the widths of the table's columns with their padding; five more
+// are for the borders.
+func columns(width int) [4]int {
+	const what, status = 30, 13
+	rest := max(width-5-what-status, 40)
+	return [4]int{what, rest - rest/2, rest / 2, status}
+}
+
+// breakPath breaks a path at its dots so that names stay whole.
+func breakPath(s string, width int) string {
+	var lines []string
+	line := ""
+	for i, part := range strings.SplitAfter(s, ".") {
+		if i > 0 && len([]rune(line))+len([]rune(part)) > width {
+			lines = append(lines, line)
+			line = ""
+		}
+		line += part
+	}
+	return strings.Join(append(lines, line), "\n")
 }
 
 func cell(s string) string { return playbooks.Clean(s, 240) }

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net"
 	"slices"
 	"strconv"
@@ -298,5 +297,5 @@ func nextLookWords(d diagnose.Diagnosis) string {
 	if d.NextLookSeconds <= 0 {
 		return ""
 	}
-	return fmt.Sprintf("look again in %s", (time.Duration(d.NextLookSeconds) * time.Second).String())
+	return "look again in " + playbooks.Seconds(float64(d.NextLookSeconds))
 }
