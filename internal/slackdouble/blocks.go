@@ -231,3 +231,17 @@ func orElse(s, other string) string {
 	}
 	return s
 }
+
+// CheckMessage says what Slack would refuse about a message, with default
+// limits: its text as an edit, and its blocks.
+func CheckMessage(text string, blocks []map[string]any) []string {
+	lim := DefaultLimits()
+	var errs []string
+	if text == "" || len(text) > lim.UpdateBytes {
+		errs = append(errs, fmt.Sprintf("text has %d bytes", len(text)))
+	}
+	if err := checkBlocks(blocks, lim); err != nil {
+		errs = append(errs, err.errs...)
+	}
+	return errs
+}

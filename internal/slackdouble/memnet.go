@@ -43,15 +43,18 @@ func (memAddr) Network() string { return "memory" }
 func (memAddr) String() string  { return "slack.double" }
 
 func (n *memNet) dial(ctx context.Context, _, _ string) (net.Conn, error) {
-	client, server := net.Pipe()
+	a, b := net.Pipe()
+	client, server := newBuffered(a), newBuffered(b)
+	err := net.ErrClosed
 	select {
-	case n.accept <- newBuffered(server):
-		return newBuffered(client), nil
+	case n.accept <- server:
+		return client, nil
 	case <-n.done:
-		return nil, &net.OpError{Op: "dial", Net: "memory", Err: net.ErrClosed}
 	case <-ctx.Done():
-		return nil, &net.OpError{Op: "dial", Net: "memory", Err: ctx.Err()}
+		err = ctx.Err()
 	}
+	_, _ = client.Close(), server.Close()
+	return nil, &net.OpError{Op: "dial", Net: "memory", Err: err}
 }
 
 // buffered gives a pipe what a socket has and a pipe has not: writing does not
