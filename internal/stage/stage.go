@@ -105,7 +105,7 @@ func (s *Stage) Advance(ctx context.Context) error {
 		r := s.rec.Records[s.sent]
 		out := &kgo.Record{Topic: offsetsTopic, Partition: r.Partition, Key: r.Key, Timestamp: r.At().Add(s.shift)}
 		if r.Value != nil {
-			out.Value = *r.Value
+			out.Value = shifted(r.Key, *r.Value, s.shift)
 		}
 		due = append(due, out)
 		s.sent++
