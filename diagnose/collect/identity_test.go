@@ -43,7 +43,7 @@ func TestIdentity(t *testing.T) {
 			[]scraped{{`instance="kafka-1.k:1"`, 0}, {`instance="kafka-2.k:1"`, 0}}, ""},
 		{"an offset that needs a pod before the first is none", BrokerIDConfig{}, []BrokerInfo{{ID: 1}, {ID: 5}},
 			[]scraped{{`instance="kafka-1.k:1"`, 1}}, "pod ordinal"},
-		{"one number in two racks is no id", BrokerIDConfig{}, brokers(2), []scraped{{`instance="rack-a-1:1"`, 0}, {`instance="rack-b-1:1"`, 0}}, ""},
+		{"one number in two racks is no id", BrokerIDConfig{}, []BrokerInfo{{ID: 1}, {ID: 5}}, []scraped{{`instance="rack-a-1:1"`, 0}, {`instance="rack-b-1:1"`, 0}}, ""},
 		{"an address in a name is no id", BrokerIDConfig{}, named("x", "y"), []scraped{{`instance="ip-10-0-0-1.ec2.internal:1"`, 0}, {`instance="ip-10-0-9-2.ec2.internal:1"`, 0}}, ""},
 		{"advertised host", BrokerIDConfig{}, named("b-1.msk.example.org", "b-2.msk.example.org"),
 			[]scraped{{`instance="b-2.msk.example.org:11001"`, 2}, {`instance="b-1.msk.example.org:11001"`, 1}}, "pod ordinal"},
