@@ -41,7 +41,9 @@ func TestIdentity(t *testing.T) {
 		{"ordinal of the instance", BrokerIDConfig{}, brokers(2), []scraped{{`instance="kafka-2.kafka:9404"`, 2}, {`instance="kafka-1.kafka:9404"`, 1}}, "pod ordinal"},
 		{"ordinals that start at 0 are not ids that start at 1", BrokerIDConfig{}, brokers(3),
 			[]scraped{{`instance="kafka-1.k:1"`, 0}, {`instance="kafka-2.k:1"`, 0}}, ""},
-		{"one number in two racks is no id", BrokerIDConfig{}, brokers(2), []scraped{{`instance="rack-a-1:1"`, 0}, {`instance="rack-b-1:1"`, 0}}, ""},
+		{"an offset that needs a pod before the first is none", BrokerIDConfig{}, []BrokerInfo{{ID: 1}, {ID: 5}},
+			[]scraped{{`instance="kafka-1.k:1"`, 1}}, "pod ordinal"},
+		{"one number in two racks is no id", BrokerIDConfig{}, []BrokerInfo{{ID: 1}, {ID: 5}}, []scraped{{`instance="rack-a-1:1"`, 0}, {`instance="rack-b-1:1"`, 0}}, ""},
 		{"an address in a name is no id", BrokerIDConfig{}, named("x", "y"), []scraped{{`instance="ip-10-0-0-1.ec2.internal:1"`, 0}, {`instance="ip-10-0-9-2.ec2.internal:1"`, 0}}, ""},
 		{"advertised host", BrokerIDConfig{}, named("b-1.msk.example.org", "b-2.msk.example.org"),
 			[]scraped{{`instance="b-2.msk.example.org:11001"`, 2}, {`instance="b-1.msk.example.org:11001"`, 1}}, "pod ordinal"},
@@ -57,6 +59,9 @@ func TestIdentity(t *testing.T) {
 				l.broker(s.labels, 10*time.Minute, 0, float64(100+i), 300)
 			}
 			res := prom(t, l.st, PrometheusConfig{BrokerID: tc.cfg}).Brokers(t.Context(), lookAt, lookBack, tc.known)
+			if !res.Source.OK() {
+				t.Errorf("source %+v", res.Source.Reading)
+			}
 			placed := map[int32]int{}
 			for i, s := range tc.targets {
 				if s.id == 0 {
@@ -144,6 +149,17 @@ func TestIdentityByCounts(t *testing.T) {
 	}
 }
 
+func TestCountsOfABrokerThatIsPlaced(t *testing.T) {
+	l := newLab(t)
+	l.broker(`instance="x",broker_id="1"`, 10*time.Minute, 0, 9, 30) // lost a leader since the metadata
+	l.broker(`instance="y"`, 10*time.Minute, 0, 10, 30)
+	known := []BrokerInfo{{ID: 1, Leading: number(10), Replicas: number(30)}, {ID: 2, Leading: number(11), Replicas: number(31)}}
+	res := prom(t, l.st, PrometheusConfig{}).Brokers(t.Context(), lookAt, lookBack, known)
+	if s := byID(t, res, 1).Signals[diagnose.SignalLeaders].Series; !res.Source.OK() || len(s) != 1 || s[0].Labels["instance"] != "x" {
+		t.Errorf("source %+v, series %+v", res.Source.Reading, s)
+	}
+}
+
 func TestOrdinalAgainstCounts(t *testing.T) {
 	l := newLab(t)
 	l.broker(`instance="kafka-1.k:1"`, 10*time.Minute, 0, 10, 30)
@@ -203,6 +219,13 @@ func TestTwoClusters(t *testing.T) {
 			l.put(`kafka_controller_kafkacontroller_activecontrollercount{instance="b2",broker_id="2"}`, 10*time.Minute, 45*time.Second, 0)
 			l.put(`kafka_controller_kafkacontroller_activecontrollercount{instance="b2",broker_id="2"}`, 30*time.Second, 0, 1)
 		}, ""},
+		{"the old controller is gone", "", func(l lab) {
+			l.broker(`instance="a1",broker_id="1"`, 15*time.Minute, 6*time.Minute, 10, 30)
+			l.broker(`instance="a1b",broker_id="1"`, 3*time.Minute, 0, 10, 30)
+			l.broker(`instance="b2",broker_id="2"`, 10*time.Minute, 0, 10, 30)
+			l.put(`kafka_controller_kafkacontroller_activecontrollercount{instance="a1",broker_id="1"}`, 10*time.Minute, 6*time.Minute, 1)
+			l.put(`kafka_controller_kafkacontroller_activecontrollercount{instance="b2",broker_id="2"}`, 5*time.Minute, 0, 1)
+		}, ""},
 		{"two clusters with different exporters", "", func(l lab) {
 			l.broker(`instance="a1",broker_id="1",cluster="prod"`, 10*time.Minute, 0, 10, 30)
 			for i := range 50 {
@@ -230,7 +253,7 @@ func TestTwoClusters(t *testing.T) {
 			tc.fill(l)
 			res := prom(t, l.st, PrometheusConfig{Selector: tc.selector}).Brokers(t.Context(), lookAt, lookBack, brokers(2))
 			if tc.want == "" {
-				if m := byID(t, res, 1).Signals[diagnose.SignalLeaders]; !res.Source.OK() || !m.OK() || len(m.Series) != 1 {
+				if m := byID(t, res, 2).Signals[diagnose.SignalLeaders]; !res.Source.OK() || !m.OK() || len(m.Series) != 1 {
 					t.Fatalf("source %+v, leaders %+v", res.Source, m)
 				}
 				return

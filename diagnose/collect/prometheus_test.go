@@ -70,6 +70,7 @@ func TestAbsentIsNotZero(t *testing.T) {
 	l := newLab(t)
 	// Broker 1 counts errors, broker 2 has only gauges (its error rule is gone).
 	l.broker(`broker_id="1"`, 10*time.Minute, 0, 10, 30)
+	l.put(`kafka_network_requestmetrics_errors_total{request="Fetch",error="INVALID_FETCH_SESSION_EPOCH",broker_id="1"}`, 10*time.Minute, 0, 4)
 	l.put(`kafka_server_replicamanager_leadercount{broker_id="2"}`, 10*time.Minute, 0, 10)
 	l.put(`kafka_server_kafkaserver_brokerstate{broker_id="2"}`, 10*time.Minute, 0, 3)
 	res := prom(t, l.st, PrometheusConfig{}).Brokers(t.Context(), lookAt, lookBack, brokers(2))
@@ -80,6 +81,7 @@ func TestAbsentIsNotZero(t *testing.T) {
 	}{
 		{1, diagnose.SignalErrors70, diagnose.StatusEmpty},
 		{2, diagnose.SignalErrors70, diagnose.StatusNotExported},
+		{2, diagnose.SignalErrors71, diagnose.StatusNotExported}, // though broker 1 has it
 		{1, diagnose.SignalLeaveRequests, diagnose.StatusEmpty},
 		{2, diagnose.SignalLeaveRequests, diagnose.StatusNotExported},
 		{2, diagnose.SignalErrorsAny, diagnose.StatusEmpty}, // another broker shows it

@@ -33,7 +33,7 @@ func parseSelector(text string) (selector, error) {
 	return selector{match: ms}, nil
 }
 
-// names returns the metric name matcher, nil when there is none.
+// name returns the metric name matcher, nil when there is none.
 func (s selector) name() *labels.Matcher {
 	for _, m := range s.match {
 		if m.Name == labels.MetricName {
