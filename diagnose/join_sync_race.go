@@ -36,6 +36,8 @@ func joinSyncRaceView(l *loss) view {
 		return exclude(c, "a KIP-848 group has no join and sync phases")
 	case l.sil.known:
 		return exclude(c, "the lost member had synced: it committed at "+clock(l.sil.last))
+	case l.seenFor() > max(l.rebalance(), 5*time.Minute)+syncSlack:
+		return exclude(c, "the lost member had been listed for "+span(l.seenFor()))
 	case l.rec < 0 && l.s.hasRecords():
 		return leave(c, "the group's own record of the drop is not written yet")
 	case l.rec < 0:
@@ -47,7 +49,7 @@ func joinSyncRaceView(l *loss) view {
 	case l.rebalance() == 0:
 		return leave(c, "its rebalance timeout is not known")
 	case !l.pendingFits():
-		return exclude(c, "it was dropped "+seconds(l.pendingHigh())+" after joining, which is not its rebalance timeout of "+span(l.rebalance()))
+		return exclude(c, "it was dropped "+seconds(l.pendingHigh())+" after joining, which is not its rebalance timeout of "+seconds(l.rebalance()))
 	case l.leave.answer == isYes:
 		return exclude(c, "the member left by itself ("+l.leave.cite.Value+")")
 	case l.leave.answer == isNo || l.called.answer == isYes:
@@ -80,6 +82,16 @@ func (l *loss) pendingHigh() time.Duration { return l.by.Sub(l.joined) }
 
 func (l *loss) pendingLow() time.Duration { return max(0, l.after.Sub(l.joined)) }
 
+// seenFor is how long it had been listed before the drop.
+func (l *loss) seenFor() time.Duration {
+	for _, x := range l.s.seen {
+		if x.has(l.m.ID) {
+			return l.by.Sub(x.from)
+		}
+	}
+	return 0
+}
+
 // firstRecordAt is the oldest record of the group that was read.
 func (s *groupStory) firstRecordAt() time.Time {
 	if len(s.g.History.Records) == 0 {
@@ -89,5 +101,5 @@ func (s *groupStory) firstRecordAt() time.Time {
 }
 
 func joinSummary(l *loss) string {
-	return fmt.Sprintf("%s joined at %s and never finished joining (no SyncGroup in time); the broker dropped it at %s, one rebalance timeout of %s later. The group read Stable all the time, and its partitions stood still.", upper(l.name()), clock(l.joined), clock(l.by), span(l.rebalance()))
+	return fmt.Sprintf("%s joined at %s and never finished joining (no SyncGroup in time); the broker dropped it at %s, one rebalance timeout of %s later. The group read Stable all the time, and its partitions stood still.", upper(l.name()), clock(l.joined), clock(l.by), seconds(l.rebalance()))
 }

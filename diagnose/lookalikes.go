@@ -52,7 +52,7 @@ func pollIntervalStaticView(l *loss) view {
 	case l.overslept() == isNo:
 		return exclude(c, "its own metrics show at most "+seconds(l.client.poll)+" between two polls")
 	case l.sil.known && !l.sil.idle && l.sil.lo >= l.session()+l.heartbeat():
-		return match(c, "it was silent for "+l.sil.words()+": its poll limit of "+span(l.rebalance())+" and its session timeout of "+span(l.session())+" one after the other")
+		return match(c, "it was silent for "+l.sil.words()+": its poll limit of "+seconds(l.rebalance())+" and its session timeout of "+seconds(l.session())+" one after the other")
 	default:
 		return leave(c, "a static member past its poll limit is dropped one session timeout later, without leaving")
 	}
@@ -70,6 +70,8 @@ func processReplacedView(l *loss) view {
 		return exclude(c, "the same member id came back")
 	case l.leftAtOnce():
 		return exclude(c, "it was dropped sooner than its session timeout allows")
+	case l.beside != "" && l.called.answer == isNo:
+		return match(c, "a new member of the same client id was listed beside it before it was dropped, and nobody called with the old member id")
 	case l.beside != "":
 		return leave(c, "a new member of the same client id was listed beside it before it was dropped")
 	case l.back != nil && l.back.sameRecord:
@@ -87,11 +89,11 @@ func rebalanceTimeoutView(l *loss) view {
 	case l.leave.answer == isYes:
 		return exclude(c, "the member left by itself")
 	case reb > 0 && l.listedPreparing >= reb*8/10:
-		return match(c, "it was still listed for "+span(l.listedPreparing)+" of a rebalance; its rebalance timeout is "+span(reb))
-	case l.sawPreparing && reb > 0 && l.listedPreparing < reb/2:
+		return match(c, "it was still listed for "+span(l.listedPreparing)+" of a rebalance; its rebalance timeout is "+seconds(reb))
+	case l.sawPreparing && (l.listedPreparing == 0 || reb > 0 && l.listedPreparing < reb/2):
 		return exclude(c, "it was no longer listed when the rebalance had just begun")
 	case l.sil.known && reb > 0 && l.sil.hi < reb-pollSlack:
-		return exclude(c, "it was dropped "+l.sil.words()+" after its last commit, sooner than its rebalance timeout of "+span(reb))
+		return exclude(c, "it was dropped "+l.sil.words()+" after its last commit, sooner than its rebalance timeout of "+seconds(reb))
 	case l.sil.join >= 0 && reb > 0 && l.sil.join < reb*8/10:
 		return exclude(c, "the rebalance took at most "+span(l.sil.join)+", less than its rebalance timeout")
 	case l.survivors == 0:

@@ -79,7 +79,7 @@ func decide(l *loss) decision {
 		d.views = append(d.views, s.view(l))
 	}
 	left := slices.DeleteFunc(slices.Clone(d.views), func(v view) bool { return v.fit == excluded })
-	slices.SortStableFunc(left, func(a, b view) int { return cmp.Compare(b.fit, a.fit) })
+	slices.SortStableFunc(left, better)
 	d.rest = left
 	if len(left) == 0 {
 		return d
@@ -95,6 +95,22 @@ func decide(l *loss) decision {
 	d.primary = left[i].class
 	d.rest = slices.Delete(slices.Clone(left), i, i+1)
 	return d
+}
+
+// better orders views: what fits before what is possible. Where nothing fits, a
+// session timeout comes first: a long silence alone proves no poll breach, since
+// slow survivors stretch any silence.
+func better(a, b view) int {
+	if d := cmp.Compare(b.fit, a.fit); d != 0 || a.fit != possible {
+		return d
+	}
+	first := func(v view) int {
+		if v.class == SessionTimeout {
+			return 0
+		}
+		return 1
+	}
+	return cmp.Compare(first(a), first(b))
 }
 
 func families(vs []view) int {

@@ -100,7 +100,7 @@ func (l *loss) dropCitation() Citation {
 func (l *loss) silenceCitation() Citation {
 	v := fmt.Sprintf("last commit %s, %s before the drop", clock(l.sil.last), l.sil.words())
 	if l.session() > 0 {
-		v += fmt.Sprintf("; session timeout %s, rebalance timeout (poll limit) %s", span(l.session()), span(l.rebalance()))
+		v += fmt.Sprintf("; session timeout %s, rebalance timeout (poll limit) %s", seconds(l.session()), seconds(l.rebalance()))
 	}
 	return cite(groupPath(l.s.g.ID, fmt.Sprintf("history.commits[%d]", l.sil.commit)), v, l.s.g.History.Reading)
 }
@@ -186,7 +186,7 @@ func timeoutWords(what string, d time.Duration) string {
 	if d == 0 {
 		return "its " + what
 	}
-	return "its " + what + " of " + span(d)
+	return "its " + what + " of " + seconds(d)
 }
 
 // returnWords is "it came back 20 s later", or that it has not.
@@ -212,14 +212,23 @@ func (l *loss) decides(c Class, alts []Alternative) string {
 	if c == SessionTimeout && l.back == nil {
 		return "Whether it comes back and calls with its old member id (alive), or stays away (gone); the state of its pod or host tells at once."
 	}
-	return decider(c, alts[0].Class, l)
+	other := alts[0].Class
+	for _, a := range alts {
+		if c == SessionTimeout && a.Class == ClientUnreachable {
+			other = ClientUnreachable
+		}
+	}
+	return decider(c, other, l)
 }
 
 func decider(c, other Class, l *loss) string {
 	client := l.m.ClientID
 	switch other {
 	case ClientUnreachable:
-		return fmt.Sprintf("time-between-poll-max of client %s: %s or more = the process stood still. Or its log: “session timed out without receiving a heartbeat response” during the gap = network, at its end = stood still.", client, span(l.silentAtLeast()))
+		if l.stoodStill() == isNo {
+			return fmt.Sprintf("The log of client %s around %s: “session timed out without receiving a heartbeat response” during the gap = its network to %s.", client, clock(l.quietSince()), subjectBroker(l.s.g.Coordinator))
+		}
+		return fmt.Sprintf("time-between-poll-max of client %s: %s or more = the process stood still. Or its log: “session timed out without receiving a heartbeat response” during the gap = network, at its end = stood still.", client, seconds(l.silentAtLeast()))
 	case ProcessReplaced, ProcessGone:
 		return "The pod's or host's own record: restarted, killed (OOM), or replaced by a deploy."
 	case PollIntervalStatic, PollInterval:

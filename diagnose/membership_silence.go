@@ -323,19 +323,23 @@ func (l *loss) backlog(from, to time.Time) bool {
 	return seen
 }
 
-// range words an interval of time.
+// words writes the silence as an interval, or as one number where it is one.
 func (x silence) words() string {
-	if x.hi-x.lo < 1500*time.Millisecond {
+	if x.hi-x.lo < 1500*time.Millisecond || seconds(x.lo) == seconds(x.hi) {
 		return seconds(x.hi)
 	}
 	return fmt.Sprintf("%s to %s", seconds(x.lo), seconds(x.hi))
 }
 
-// seconds writes a short duration with one decimal where it matters.
+// seconds writes a duration as people compare timeouts: in seconds up to ten
+// minutes, with one decimal where it matters.
 func seconds(d time.Duration) string {
-	s := d.Seconds()
-	if s < 20 {
-		return fmt.Sprintf("%.1f s", s)
+	switch {
+	case d < 20*time.Second && d%time.Second != 0:
+		return fmt.Sprintf("%.1f s", d.Seconds())
+	case d < 10*time.Minute:
+		return fmt.Sprintf("%d s", int(d.Round(time.Second)/time.Second))
+	default:
+		return span(d)
 	}
-	return span(d)
 }

@@ -27,7 +27,7 @@ func pollIntervalRule() Rule {
 // pollIntervalView: the client left by itself because it did not poll in time.
 func pollIntervalView(l *loss) view {
 	c := PollInterval
-	limit := span(l.rebalance())
+	limit := seconds(l.rebalance())
 	switch {
 	case l.static():
 		return exclude(c, "it is a static member ("+l.m.InstanceID+"); those do not leave on a poll breach")
@@ -45,6 +45,8 @@ func pollIntervalView(l *loss) view {
 		return match(c, "its own metrics show "+seconds(max(l.client.poll, l.client.waiting))+" between two polls; its limit is "+limit)
 	case l.leave.answer == isYes && l.longEnoughForPoll() && l.brokeRhythm():
 		return match(c, "it left by itself after "+l.sil.words()+" without a commit; its poll limit is "+limit)
+	case l.leave.answer != isNo && l.pendingFits():
+		return match(c, "it was dropped "+seconds(l.pendingHigh())+" after joining and never committed: its first batch may have taken longer than its poll limit of "+limit)
 	case l.longEnoughForPoll() && l.pastSession():
 		return match(c, "it was silent for "+l.sil.words()+", far past its session timeout, so its heartbeats went on; its poll limit is "+limit)
 	case l.longEnoughForPoll():

@@ -32,7 +32,7 @@ func processGoneView(l *loss) view {
 	case l.leave.answer == isYes:
 		return exclude(c, "the member left by itself ("+l.leave.cite.Value+"); a killed process sends no LeaveGroup")
 	case l.leftAtOnce():
-		return exclude(c, "it was dropped "+l.sil.words()+" after its last commit, sooner than its session timeout of "+span(l.session())+" allows")
+		return exclude(c, "it was dropped "+l.sil.words()+" after its last commit, sooner than its session timeout of "+seconds(l.session())+" allows")
 	case l.back != nil && l.back.sameID:
 		return exclude(c, "the same member id came back, so it is the same process")
 	case l.back != nil && l.called.answer == isNo && l.gonePossible():
@@ -41,6 +41,8 @@ func processGoneView(l *loss) view {
 		return leave(c, "it came back as a new process: nobody called with the old member id")
 	case l.back != nil:
 		return leave(c, "it came back, perhaps as a new process: "+l.called.unknown())
+	case l.beside != "" && l.called.answer == isNo && l.gonePossible():
+		return match(c, "a new process of the same client id was there before it was dropped, and nobody called with the old member id")
 	case l.longGone() && l.gonePossible():
 		return match(c, "it has been away for "+span(l.away())+" and nobody called with the old member id")
 	default:
@@ -58,6 +60,9 @@ func goneSummary(l *loss) string {
 	limit := timeoutWords("session timeout", l.session())
 	if l.back != nil {
 		return fmt.Sprintf("%s died and was dropped at %s, when %s had run out; %s as a new process. The timeout only discovered it.", upper(l.name()), clock(l.by), limit, l.returnWords())
+	}
+	if l.beside != "" {
+		return fmt.Sprintf("%s is gone: it was dropped at %s, when %s had run out; a new process of the same client id had joined before that. It did not leave the group, as in a crash, a kill after the grace period, or a Kafka Streams deploy.", upper(l.name()), clock(l.by), limit)
 	}
 	return fmt.Sprintf("%s is gone: it was dropped at %s, when %s had run out, and nobody has called with its member id since. The timeout only discovered it.", upper(l.name()), clock(l.by), limit)
 }

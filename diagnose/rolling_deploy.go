@@ -39,10 +39,12 @@ func rollingDeployView(l *loss) view {
 		return exclude(c, "somebody called with the old member id after the drop ("+l.called.cite.Value+"); a closed client does not")
 	case l.back != nil && l.back.sameID:
 		return exclude(c, "the same member id came back, so the process was not closed")
-	case l.brokeRhythm() && l.sil.lo >= l.silentAtLeast():
+	case l.brokeRhythm() && l.sil.lo >= l.silentAtLeast() && !(l.leave.answer == isYes && (l.tooSoonForPoll() || l.noPollLimit())):
 		return exclude(c, "it had been silent for "+l.sil.words()+" before the drop; a client that is closed commits and leaves at once")
 	case l.leftAtOnce() && !l.sil.idle:
 		return match(c, "it left within "+l.sil.words()+" of its last commit, sooner than any timeout")
+	case l.leave.answer == isYes && l.noPollLimit():
+		return match(c, "it left by itself ("+l.leave.cite.Value+"), and its client library has no poll limit")
 	case l.leave.answer == isYes && l.tooSoonForPoll():
 		return match(c, "it left by itself ("+l.leave.cite.Value+") before its poll limit")
 	case l.leave.answer == isYes:

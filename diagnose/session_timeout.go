@@ -1,6 +1,9 @@
 package diagnose
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 func sessionTimeoutRule() Rule {
 	return Rule{
@@ -31,7 +34,7 @@ func sessionTimeoutView(l *loss) view {
 	case l.leave.answer == isYes && l.called.answer != isYes:
 		return exclude(c, "the member left by itself ("+l.leave.cite.Value+"); a session that runs out sends no LeaveGroup")
 	case l.leftAtOnce():
-		return exclude(c, "it was dropped "+l.sil.words()+" after its last commit, sooner than its session timeout of "+span(l.session())+" allows")
+		return exclude(c, "it was dropped "+l.sil.words()+" after its last commit, sooner than its session timeout of "+seconds(l.session())+" allows")
 	case l.neverSynced():
 		return exclude(c, "it had never synced: its SyncGroup was refused after the drop, one rebalance timeout after it joined")
 	case l.back == nil:
@@ -58,6 +61,8 @@ func sessionAway(l *loss) view {
 	switch {
 	case l.called.answer == isYes:
 		return match(c, "somebody called with the old member id after the drop, so the process is alive")
+	case l.beside != "" && l.called.answer == isNo:
+		return leave(c, "nobody called with the old member id, but a process can stand still for long")
 	case l.longGone():
 		return leave(c, "a process can stand still for longer than "+span(l.away()))
 	case l.leave.answer == isNo, l.sil.known && !l.sil.idle && l.tooSoonForPoll():
@@ -92,6 +97,25 @@ func sessionSummary(l *loss) string {
 	case l.stoodStill() == isNo:
 		return head + fmt.Sprintf("It kept polling all the time (at most %s apart), so look at its network to %s, not at GC.", seconds(l.client.poll), subjectBroker(l.s.g.Coordinator))
 	default:
-		return head + fmt.Sprintf("Either the process stood still (GC, CPU throttling, frozen host) or its network to %s was silent.", subjectBroker(l.s.g.Coordinator))
+		return head + "Either " + l.kinds() + "."
 	}
+}
+
+// kinds words what the silence can have been, as far as it is open.
+func (l *loss) kinds() string {
+	out := []string{"the process stood still (GC, CPU throttling, frozen host)"}
+	for _, v := range l.decision.rest {
+		switch v.class {
+		case ClientUnreachable:
+			out = append(out, "its network to "+subjectBroker(l.s.g.Coordinator)+" was silent")
+		case PollInterval:
+			out = append(out, "it was busy for too long between two polls")
+		case CoordinatorTrouble:
+			out = append(out, "the coordinator was in trouble")
+		}
+	}
+	if len(out) == 1 {
+		return out[0] + ", or somebody else called with its id"
+	}
+	return strings.Join(out[:len(out)-1], ", ") + " or " + out[len(out)-1]
 }

@@ -134,6 +134,10 @@ func (m membership) callsWithoutLoss(f *facts) []symptom {
 		if n == 0 {
 			continue
 		}
+		if s := m.hidden(f, b.ID); s != nil {
+			out = append(out, s.hiddenLoss(subject, b, n, where))
+			continue
+		}
 		out = append(out, symptom{
 			Subject:    subject,
 			Text:       fmt.Sprintf("%s at broker %d since %s, and no group there is seen to have lost a member", plural(n, "UNKNOWN_MEMBER_ID", "UNKNOWN_MEMBER_ID"), b.ID, clock(f.from())),
@@ -143,6 +147,31 @@ func (m membership) callsWithoutLoss(f *facts) []symptom {
 		})
 	}
 	return out
+}
+
+// hidden is the group asked about, if whoever left it is not visible.
+func (m membership) hidden(f *facts, broker int32) *groupStory {
+	for _, s := range m.stories {
+		if s.g.ID == f.e.Target.Group && s.g.Coordinator == broker && !s.baselineKnown() {
+			return s
+		}
+	}
+	return nil
+}
+
+// hiddenLoss: somebody was dropped somewhere, and this group's past is dark.
+func (s *groupStory) hiddenLoss(subject string, b *brokerFacts, n float64, where Signal) symptom {
+	words := plural(n, "UNKNOWN_MEMBER_ID", "UNKNOWN_MEMBER_ID") + " since " + clock(s.f.from())
+	return symptom{
+		Subject:   subject,
+		Text:      fmt.Sprintf("%s at broker %d, the coordinator, and who left the group before %s is not visible", words, b.ID, clock(s.firstRecordAt())),
+		Citations: []Citation{b.cite(where, words)},
+		Candidates: []Alternative{
+			{SessionTimeout, "a member may have been dropped before the oldest record that was read"},
+			{StrayCommits, "somebody outside the group may commit to it"},
+		},
+		Decides: "A membership record from before the window: a longer read of the offsets topic, or the watcher running for longer.",
+	}
 }
 
 // scopeOf is the subject under which a broker's group errors are in scope: the
