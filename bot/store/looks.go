@@ -154,6 +154,26 @@ func (s *Store) AskByKey(ctx context.Context, key string, since time.Time) (Ask,
 		key, since.UnixMilli())
 }
 
+// AsksSince returns the questions since a moment, oldest first.
+func (s *Store) AsksSince(ctx context.Context, since time.Time) ([]Ask, error) {
+	rows, err := s.read.QueryContext(ctx, rebind(`SELECT id, "key", created, body FROM ask WHERE created >= ? ORDER BY created, id`), since.UnixMilli())
+	if err != nil {
+		return nil, typed("reading questions", err)
+	}
+	defer rows.Close()
+	var out []Ask
+	for rows.Next() {
+		var a Ask
+		var at int64
+		if err := rows.Scan(&a.ID, &a.Key, &at, &a.Body); err != nil {
+			return nil, typed("reading questions", err)
+		}
+		a.Created = fromMilli(at)
+		out = append(out, a)
+	}
+	return out, typed("reading questions", rows.Err())
+}
+
 func (s *Store) ask(ctx context.Context, query string, args ...any) (Ask, bool, error) {
 	var a Ask
 	var at int64

@@ -29,6 +29,8 @@ type Out struct {
 	Rev     int64
 	Created time.Time
 	Due     time.Time
+	// Wanted is when it was due at first, before anything was put off.
+	Wanted  time.Time
 	Attempt int
 	// Intent is when the last attempt was about to be made.
 	Intent time.Time
@@ -38,8 +40,8 @@ type Out struct {
 
 // Enqueue adds a row and returns its number.
 func (t *Tx) Enqueue(ctx context.Context, o Out) (int64, error) {
-	r, err := t.tx.ExecContext(ctx, rebind("INSERT INTO outbox (lane, thread, kind, body, created, due) VALUES (?, ?, ?, ?, ?, ?)"),
-		o.Lane, o.Thread, o.Kind, o.Body, o.Created.UnixMilli(), o.Due.UnixMilli())
+	r, err := t.tx.ExecContext(ctx, rebind("INSERT INTO outbox (lane, thread, kind, body, created, due, wanted) VALUES (?, ?, ?, ?, ?, ?, ?)"),
+		o.Lane, o.Thread, o.Kind, o.Body, o.Created.UnixMilli(), o.Due.UnixMilli(), o.Due.UnixMilli())
 	if err != nil {
 		return 0, err
 	}
@@ -57,8 +59,8 @@ WHERE thread = ? AND kind = ? AND (attempt = 0 OR kind IN ('edit', 'edit_details
 
 // Hasten moves a waiting root that was not attempted forward.
 func (t *Tx) Hasten(ctx context.Context, thread string, due time.Time) error {
-	_, err := t.exec(ctx, "UPDATE outbox SET due = ? WHERE thread = ? AND kind = 'root' AND attempt = 0 AND due > ?",
-		due.UnixMilli(), thread, due.UnixMilli())
+	_, err := t.exec(ctx, "UPDATE outbox SET due = ?, wanted = ? WHERE thread = ? AND kind = 'root' AND attempt = 0 AND due > ?",
+		due.UnixMilli(), due.UnixMilli(), thread, due.UnixMilli())
 	return err
 }
 
@@ -69,7 +71,7 @@ AND (o.kind <> 'edit_details' OR t.details_ts <> '')
 AND (o.kind = 'root' OR NOT EXISTS
   (SELECT 1 FROM outbox p WHERE p.thread = o.thread AND p.lane = o.lane AND p.seq < o.seq))`
 
-const outColumns = "o.seq, o.lane, o.thread, o.kind, o.body, o.rev, o.created, o.due, o.attempt, o.intent, o.maybe"
+const outColumns = "o.seq, o.lane, o.thread, o.kind, o.body, o.rev, o.created, o.due, o.wanted, o.attempt, o.intent, o.maybe"
 
 // Lanes returns the lanes with a row that may go now, sorted.
 func (s *Store) Lanes(ctx context.Context, now time.Time) ([]string, error) {
@@ -113,9 +115,9 @@ func (s *Store) Next(ctx context.Context, lane string, now time.Time) (Out, bool
 
 func scanOut(scan func(...any) error) (Out, error) {
 	var o Out
-	var created, due, intent int64
-	err := scan(&o.Seq, &o.Lane, &o.Thread, &o.Kind, &o.Body, &o.Rev, &created, &due, &o.Attempt, &intent, &o.Maybe)
-	o.Created, o.Due, o.Intent = fromMilli(created), fromMilli(due), fromMilli(intent)
+	var created, due, wanted, intent int64
+	err := scan(&o.Seq, &o.Lane, &o.Thread, &o.Kind, &o.Body, &o.Rev, &created, &due, &wanted, &o.Attempt, &intent, &o.Maybe)
+	o.Created, o.Due, o.Wanted, o.Intent = fromMilli(created), fromMilli(due), fromMilli(wanted), fromMilli(intent)
 	return o, err
 }
 
@@ -138,6 +140,12 @@ func (t *Tx) Sent(ctx context.Context, o Out) error {
 		return err
 	}
 	return t.Later(ctx, o.Seq, o.Intent, false)
+}
+
+// Rewrite replaces the body of a row.
+func (t *Tx) Rewrite(ctx context.Context, seq int64, body []byte) error {
+	_, err := t.exec(ctx, "UPDATE outbox SET body = ?, rev = rev + 1 WHERE seq = ?", body, seq)
+	return err
 }
 
 // Drop removes a row that will never be sent.
@@ -167,4 +175,11 @@ func (s *Store) Outbox(ctx context.Context, now time.Time) (OutboxState, error) 
 		st.Oldest = fromMilli(*oldest)
 	}
 	return st, typed("reading the outbox", err)
+}
+
+// Has reports whether a row of a kind waits for a thread.
+func (t *Tx) Has(ctx context.Context, thread, kind string) (bool, error) {
+	var n int
+	err := t.tx.QueryRowContext(ctx, rebind("SELECT count(*) FROM outbox WHERE thread = ? AND kind = ?"), thread, kind).Scan(&n)
+	return n > 0, err
 }

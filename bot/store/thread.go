@@ -74,14 +74,20 @@ func (s *Store) Clean(ctx context.Context, closedPhase string, before time.Time)
 		for _, q := range []string{
 			"DELETE FROM evidence WHERE incident IN " + old,
 			"DELETE FROM occurrence WHERE incident IN " + old,
-			"DELETE FROM thread WHERE id IN " + old + " AND id NOT IN (SELECT thread FROM outbox)",
 			"DELETE FROM incident WHERE phase = ? AND changed < ?",
 		} {
 			if _, err := t.exec(ctx, q, closedPhase, at); err != nil {
 				return err
 			}
 		}
-		for _, q := range []string{"DELETE FROM ask WHERE created < ?", "DELETE FROM seen WHERE at < ?"} {
+		const orphans = "DELETE FROM thread WHERE id NOT IN (SELECT id FROM incident) AND id NOT IN (SELECT thread FROM outbox)"
+		if _, err := t.exec(ctx, orphans); err != nil {
+			return err
+		}
+		for _, q := range []string{
+			"DELETE FROM ask WHERE created < ?", "DELETE FROM seen WHERE at < ?",
+			"DELETE FROM evidence WHERE taken < ? AND incident NOT IN (SELECT id FROM incident)",
+		} {
 			if _, err := t.exec(ctx, q, at); err != nil {
 				return err
 			}

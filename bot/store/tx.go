@@ -65,6 +65,13 @@ func (t *Tx) Seen(ctx context.Context, id string, now time.Time) (bool, error) {
 	return n == 0, err
 }
 
+// Known reports whether an id was taken before.
+func (s *Store) Known(ctx context.Context, id string) (bool, error) {
+	var n int
+	err := s.read.QueryRowContext(ctx, rebind("SELECT count(*) FROM seen WHERE id = ?"), id).Scan(&n)
+	return n > 0, typed("reading taken ids", err)
+}
+
 // Incident is a stored state.
 type Incident struct {
 	ID      string

@@ -95,6 +95,9 @@ func lintPlaybooks(dir string) []playbooks.Problem {
 }
 
 func (a *app) lintPlaybooks(dir string) error {
+	if _, err := loadPlaybooks(dir); err != nil && !isProblems(err) {
+		return asUsage(err)
+	}
 	ps := lintPlaybooks(dir)
 	if len(ps) > 0 {
 		printProblems(a.stdout, ps)

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kafka-oncall/kafka-oncall/diagnose"
+	"github.com/kafka-oncall/kafka-oncall/internal/strictyaml"
 )
 
 // Exit codes. The first three answer a diagnosis.
@@ -123,9 +124,12 @@ func group(c *cobra.Command, args []string) error {
 		return &exitError{code: exitUsage}
 	}
 	msg := fmt.Sprintf("unknown command %q for %q", args[0], c.CommandPath())
-	c.SuggestionsMinimumDistance = 2
-	if near := c.SuggestionsFor(args[0]); len(near) > 0 {
-		return usage("%s; did you mean %q?", msg, near[0])
+	var names []string
+	for _, sub := range c.Commands() {
+		names = append(names, sub.Name())
+	}
+	if near := strictyaml.Nearest(args[0], names); near != "" {
+		return usage("%s; did you mean %q?", msg, near)
 	}
 	return usage("%s\nSee '%s --help'.", msg, c.CommandPath())
 }

@@ -42,6 +42,7 @@ CREATE TABLE outbox (
     rev     INTEGER NOT NULL DEFAULT 0,
     created INTEGER NOT NULL,
     due     INTEGER NOT NULL,
+    wanted  INTEGER NOT NULL,
     attempt INTEGER NOT NULL DEFAULT 0,
     intent  INTEGER NOT NULL DEFAULT 0,
     maybe   INTEGER NOT NULL DEFAULT 0
