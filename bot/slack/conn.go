@@ -206,18 +206,26 @@ func (c *conn) awaitEnd(ctx context.Context) error {
 	}
 }
 
-// drain lets an announced end come, and brings it about if it does not.
+// drain lets an announced end come, and brings it about if it does not. What
+// still comes after our goodbye cannot be acknowledged, but is served.
 func (c *conn) drain(after time.Duration) {
-	timer := time.AfterFunc(after, c.close)
+	timer := time.AfterFunc(after, c.bye)
+	last := time.AfterFunc(after+closeTime, func() { _ = c.ws.Close() })
 	go func() {
 		<-c.closed
 		timer.Stop()
+		last.Stop()
 	}()
+}
+
+// bye tells the other side that we leave; nothing can be sent after it.
+func (c *conn) bye() {
+	data := websocket.FormatCloseMessage(websocket.CloseNormalClosure, "")
+	_ = c.ws.WriteControl(websocket.CloseMessage, data, time.Now().Add(ackTimeout))
 }
 
 // close says goodbye and ends the connection.
 func (c *conn) close() {
-	bye := websocket.FormatCloseMessage(websocket.CloseNormalClosure, "")
-	_ = c.ws.WriteControl(websocket.CloseMessage, bye, time.Now().Add(ackTimeout))
+	c.bye()
 	_ = c.ws.Close()
 }

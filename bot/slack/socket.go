@@ -27,8 +27,11 @@ const (
 	// helloTimeout bounds dialing and waiting for the first frame.
 	helloTimeout = 15 * time.Second
 	// drainTime is how long an old connection is read after its successor said
-	// hello. Slack announces an end 10 s ahead.
-	drainTime = 20 * time.Second
+	// hello. Slack announces an end 10 s ahead and brings it about itself; only
+	// if it does not, we do, when surely nothing is delivered there any more.
+	drainTime = time.Minute
+	// closeTime is how long we read on after our goodbye.
+	closeTime = 5 * time.Second
 	// stopGrace is what handlers get to finish after the end of Run's context.
 	stopGrace = 5 * time.Second
 

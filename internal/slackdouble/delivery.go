@@ -71,8 +71,24 @@ func (d *Double) dispatch(v *Delivery) {
 	}
 	frozen := l.isIced
 	d.mu.Unlock()
-	if !frozen {
-		l.send(frame)
+	if !frozen && !l.send(frame) {
+		d.elsewhere(v, l)
+	}
+}
+
+// elsewhere sends a delivery on another connection, because the one that was
+// chosen ended before it was sent.
+func (d *Double) elsewhere(v *Delivery, l *link) {
+	d.mu.Lock()
+	l.dead = true
+	mine := v.link == l && !v.acked && v.failed == ""
+	if mine {
+		v.timer.Stop()
+		v.attempts--
+	}
+	d.mu.Unlock()
+	if mine {
+		d.dispatch(v)
 	}
 }
 

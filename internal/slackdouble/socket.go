@@ -202,6 +202,9 @@ func (d *Double) Refresh(grace time.Duration) {
 	d.Disconnect("warning")
 	time.AfterFunc(grace, func() {
 		for _, l := range links {
+			d.mu.Lock()
+			l.dead = true // nothing is sent there after the close frame
+			d.mu.Unlock()
 			l.send(object{"type": "disconnect", "reason": "refresh_requested", "debug_info": debugInfo()})
 			l.goodbye()
 		}
