@@ -148,7 +148,7 @@ func (c *Cluster) StopBroker(ctx context.Context, id int, sig syscall.Signal) er
 	if err := p.stop(ctx, sig, time.Minute); err != nil {
 		return fmt.Errorf("stopping broker %d: %w", id, err)
 	}
-	c.progress(fmt.Sprintf("broker %d is down %.1f s after %s", id, time.Since(begin).Seconds(), sig))
+	c.progress(fmt.Sprintf("broker %d is down %.1f s after %s", id, time.Since(begin).Seconds(), signalName(sig)))
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	b.Proc = Proc{}

@@ -147,8 +147,13 @@ func (j *javaClient) tell(format string, args ...any) error {
 	return nil
 }
 
-// close ends the JVM cleanly: every consumer leaves its group.
+// close ends the JVM cleanly: every consumer leaves its group and closes its
+// fetch sessions, so that no dead ones fill the cache of the next scenario. A JVM
+// that has ended before is fine.
 func (j *javaClient) close(ctx context.Context) error {
+	if !j.Alive() {
+		return nil
+	}
 	_ = j.Signal(syscall.SIGCONT)
 	err := j.tell("quit")
 	if errors.Is(err, syscall.EPIPE) {

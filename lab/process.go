@@ -143,7 +143,7 @@ func (p Proc) Signal(sig syscall.Signal) error {
 		return os.ErrProcessDone
 	}
 	if err := syscall.Kill(p.PID, sig); err != nil {
-		return fmt.Errorf("sending %s to process %d: %w", sig, p.PID, err)
+		return fmt.Errorf("sending %s to process %d: %w", signalName(sig), p.PID, err)
 	}
 	return nil
 }
@@ -171,6 +171,17 @@ func (p Proc) gone(ctx context.Context, patience time.Duration) error {
 	return poll(ctx, 25*time.Millisecond, fmt.Sprintf("the end of process %d", p.PID), func(context.Context) (bool, error) {
 		return !p.Alive(), nil
 	})
+}
+
+// signalName is what people call the signals the lab sends.
+func signalName(sig syscall.Signal) string {
+	switch sig {
+	case syscall.SIGTERM:
+		return "SIGTERM"
+	case syscall.SIGKILL:
+		return "SIGKILL"
+	}
+	return sig.String()
 }
 
 func ignoreDone(err error) error {

@@ -77,7 +77,7 @@ func (r *run) recordTopology(ctx context.Context, path string) error {
 		}
 		t.Configs[id] = set
 	}
-	b, err := json.MarshalIndent(t, "", " ")
+	b, err := json.Marshal(t)
 	if err != nil {
 		return fmt.Errorf("writing the topology: %w", err)
 	}

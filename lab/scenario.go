@@ -8,6 +8,7 @@ import (
 	"sort"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -94,7 +95,7 @@ type run struct {
 	p      Params
 	t      *Truth
 	watch  *watch
-	defers []func(context.Context) error // undone last first
+	defers []func(context.Context) error // in no order
 }
 
 // Run plays a scenario to its end and returns what is true. Everything it started
@@ -151,13 +152,15 @@ func (c *Cluster) fits(s Scenario, p *Params) error {
 	return nil
 }
 
-// clean undoes what the run started.
+// clean undoes what the run started, all at once: closing a JVM takes a second.
 func (r *run) clean(ctx context.Context) error {
 	r.watch.end()
-	var errs []error
-	for i := len(r.defers) - 1; i >= 0; i-- {
-		errs = append(errs, r.defers[i](ctx))
+	errs := make([]error, len(r.defers))
+	var wg sync.WaitGroup
+	for i, undo := range r.defers {
+		wg.Go(func() { errs[i] = undo(ctx) })
 	}
+	wg.Wait()
 	return errors.Join(errs...)
 }
 

@@ -78,12 +78,7 @@ func (r *run) startMember(k *cast, role, process string) error {
 		return err
 	}
 	k.clients[role] = j
-	r.undo(func(ctx context.Context) error {
-		if !j.Alive() {
-			return nil
-		}
-		return j.kill(ctx)
-	})
+	r.undo(j.close)
 	return nil
 }
 
