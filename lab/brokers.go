@@ -93,8 +93,6 @@ func readdress(meta []byte, id int) []byte {
 
 // launchBroker starts the process and writes it down; it does not wait.
 func (c *Cluster) launchBroker(id int) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	s := c.state
 	dir, b := s.brokerDir(id), s.broker(id)
 	args := append([]string{fmt.Sprintf("-Xmx%dm", s.HeapMB)}, javaFlags...)
@@ -106,13 +104,22 @@ func (c *Cluster) launchBroker(id int) error {
 	if err != nil {
 		return fmt.Errorf("broker %d: %w", id, err)
 	}
-	b.Proc = ch.Proc
-	return s.save()
+	return c.update(func(s *State) { s.broker(id).Proc = ch.Proc })
 }
 
-// waitBroker waits until broker id answers for itself and knows all live brokers' count.
+// brokerNow is a copy of the broker's entry; ok is false if there is none.
+func (c *Cluster) brokerNow(id int) (b Broker, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if p := c.state.broker(id); p != nil {
+		return *p, true
+	}
+	return Broker{}, false
+}
+
+// waitBroker waits until broker id answers and lists itself, that is, has registered.
 func (c *Cluster) waitBroker(ctx context.Context, id int, since time.Time) error {
-	b := *c.state.broker(id)
+	b, _ := c.brokerNow(id)
 	cl, err := kgo.NewClient(kgo.SeedBrokers(b.Kafka), kgo.ClientID("kafka-lab"), kgo.RetryTimeout(time.Second))
 	if err != nil {
 		return fmt.Errorf("broker %d: %w", id, err)
@@ -136,29 +143,22 @@ func (c *Cluster) waitBroker(ctx context.Context, id int, since time.Time) error
 // StopBroker ends broker id with SIGTERM (controlled shutdown: leadership moves
 // first) or SIGKILL, and returns when the process is gone.
 func (c *Cluster) StopBroker(ctx context.Context, id int, sig syscall.Signal) error {
-	c.mu.Lock()
-	b := c.state.broker(id)
-	if b == nil {
-		c.mu.Unlock()
+	b, ok := c.brokerNow(id)
+	if !ok {
 		return fmt.Errorf("stopping broker %d: there is no such broker", id)
 	}
-	p := b.Proc
-	c.mu.Unlock()
 	begin := time.Now()
-	if err := p.stop(ctx, sig, time.Minute); err != nil {
+	if err := b.stop(ctx, sig, time.Minute); err != nil {
 		return fmt.Errorf("stopping broker %d: %w", id, err)
 	}
 	c.progress(fmt.Sprintf("broker %d is down %.1f s after %s", id, time.Since(begin).Seconds(), signalName(sig)))
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	b.Proc = Proc{}
-	return c.state.save()
+	return c.update(func(s *State) { s.broker(id).Proc = Proc{} })
 }
 
 // StartBroker starts a stopped broker and returns when it answers. Leadership is
 // not back then: see PreferredElection.
 func (c *Cluster) StartBroker(ctx context.Context, id int) error {
-	if b := c.state.broker(id); b == nil || b.Alive() {
+	if b, ok := c.brokerNow(id); !ok || b.Alive() {
 		return fmt.Errorf("starting broker %d: it runs already or does not exist", id)
 	}
 	begin := time.Now()

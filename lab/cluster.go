@@ -27,13 +27,19 @@ type Cluster struct {
 
 // Up starts a lab and returns when every broker answers and Prometheus and
 // Alertmanager are ready. If anything fails, what was started is ended again.
-// A lab of that name that still runs is an error; a dead one's files are replaced.
+// A lab of that name that still runs is an error unless Options.Replace is set; a
+// dead one's files are replaced.
 func Up(ctx context.Context, o Options) (*Cluster, error) {
 	o, err := o.withDefaults()
 	if err != nil {
 		return nil, err
 	}
 	c := &Cluster{progress: o.Progress}
+	if o.Replace {
+		if err := Down(ctx, o.Dir, o.Name); err != nil {
+			return nil, err
+		}
+	}
 	if c.state, err = plan(o); err != nil {
 		return nil, err
 	}
@@ -84,12 +90,8 @@ func plan(o Options) (*State, error) {
 	if err != nil && !isMissing(err) {
 		return nil, err
 	}
-	if old != nil {
-		for _, p := range old.procs() {
-			if p.Alive() {
-				return nil, fmt.Errorf("lab %s is already running (process %d); end it with kafka-lab down --name %s", o.Name, p.PID, o.Name)
-			}
-		}
+	if old != nil && old.running() {
+		return nil, fmt.Errorf("lab %s is already running; end it with kafka-lab down --name %s", o.Name, o.Name)
 	}
 	dir, err := runDir(o.Dir, o.Name)
 	if err != nil {
@@ -207,6 +209,7 @@ func (c *Cluster) Down(ctx context.Context) error {
 	c.Close()
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	_ = c.reload() // another process may have started clients meanwhile
 	return c.state.end(ctx)
 }
 
@@ -245,17 +248,43 @@ func (s *State) end(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// remember writes a process down before anything else can go wrong.
-func (c *Cluster) remember(name string, p Proc) error {
+// update changes the state under the lab's file lock and writes it down, since
+// `kafka-lab run` may work on one lab from several processes.
+func (c *Cluster) update(change func(*State)) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.state.Others[name] = p
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	unlock, err := lockFile(ctx, filepath.Join(c.state.Dir, "lock"))
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if err := c.reload(); err != nil && !isMissing(err) {
+		return err
+	}
+	change(c.state)
 	return c.state.save()
 }
 
+// reload takes the processes from the state file; all else never changes.
+func (c *Cluster) reload() error {
+	disk, err := readState(statePath(c.state.Dir))
+	if err != nil {
+		return err
+	}
+	c.state.Others = disk.Others
+	for _, b := range disk.Brokers {
+		c.state.broker(b.ID).Proc = b.Proc
+	}
+	return nil
+}
+
+// remember writes a process down before anything else can go wrong.
+func (c *Cluster) remember(name string, p Proc) error {
+	return c.update(func(s *State) { s.Others[name] = p })
+}
+
 func (c *Cluster) forget(name string) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	delete(c.state.Others, name)
-	return c.state.save()
+	return c.update(func(s *State) { delete(s.Others, name) })
 }

@@ -68,6 +68,9 @@ type Options struct {
 	ScrapeInterval time.Duration
 	// HeapMB is each broker's heap.
 	HeapMB int
+	// Replace ends a lab of the same name that still runs, as a test does
+	// whose predecessor was killed.
+	Replace bool
 	// Progress gets one line per thing that happened; nil means silence.
 	Progress func(line string)
 }

@@ -106,8 +106,8 @@ type rawRecord struct {
 	Value     *[]byte `json:"v"`
 }
 
-// recordOffsets copies the groups' partitions from their beginning. Other groups'
-// records in those partitions come along: a reader has to cope with them.
+// recordOffsets copies the groups' partitions from the start of the run, which is
+// the groups' beginning. Other groups' records come along: a reader has to cope.
 func (r *run) recordOffsets(ctx context.Context, path string) error {
 	groups := r.t.Subject.Groups
 	if r.t.Subject.Group != "" {
@@ -123,7 +123,7 @@ func (r *run) recordOffsets(ctx context.Context, path string) error {
 	for _, p := range parts {
 		var recs []rawRecord
 		if err == nil {
-			recs, err = r.c.readPartition(ctx, "__consumer_offsets", p)
+			recs, err = r.c.readPartition(ctx, "__consumer_offsets", p, r.t.Started)
 		}
 		for _, rec := range recs {
 			err = errors.Join(err, enc.Encode(rec))
@@ -150,16 +150,16 @@ func (r *run) offsetsPartitions(ctx context.Context, groups []string) ([]int32, 
 	return out, nil
 }
 
-// readPartition reads one partition from its start to the end it has now.
-func (c *Cluster) readPartition(ctx context.Context, topic string, p int32) ([]rawRecord, error) {
+// readPartition reads one partition from a point in time to the end it has now.
+func (c *Cluster) readPartition(ctx context.Context, topic string, p int32, from time.Time) ([]rawRecord, error) {
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
-	end, err := c.endOffset(ctx, topic, p)
-	if err != nil || end == 0 {
+	begin, end, err := c.offsetsBetween(ctx, topic, p, from)
+	if err != nil || begin >= end {
 		return nil, err
 	}
 	cl, err := kgo.NewClient(kgo.SeedBrokers(c.state.broker(1).Kafka), kgo.DisableFetchSessions(), kgo.FetchMaxWait(300*time.Millisecond), kgo.KeepControlRecords(),
-		kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{topic: {p: kgo.NewOffset().AtStart()}}))
+		kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{topic: {p: kgo.NewOffset().At(begin)}}))
 	if err != nil {
 		return nil, fmt.Errorf("reading %s/%d: %w", topic, p, err)
 	}

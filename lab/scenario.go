@@ -36,7 +36,7 @@ type Params struct {
 	// Away is how long the victim stays frozen or stalled (session-timeout: 10 s,
 	// poll-interval: 18 s).
 	Away time.Duration
-	// Signal for restart-burst: TERM (default) or KILL.
+	// Kill makes restart-burst use SIGKILL: no burst is to be expected then.
 	Kill bool
 	// Group and Topic names; made up when empty.
 	Group, Topic string
@@ -72,6 +72,7 @@ func Scenarios() []Scenario {
 		{Name: "process-gone", Class: "process-gone", MinBrokers: 1, Text: "one consumer's process is killed and does not come back",
 			Provisional: "session-timeout", play: playProcessGone},
 		{Name: "join-sync-race", Class: "join-sync-race", MinBrokers: 1, ClassicOnly: true, Text: "a third member joins and never syncs", play: playJoinSyncRace},
+		{Name: "lag", Class: "lag-stable-group", MinBrokers: 1, Text: "both consumers are slower than the producer; nobody loses membership", play: playLag},
 		{Name: "rolling-deploy", Class: "rolling-deploy", MinBrokers: 1, Text: "every consumer is closed and replaced, one after another", play: playRollingDeploy},
 	}
 	sort.Slice(s, func(i, j int) bool { return s[i].Name < s[j].Name })
@@ -107,6 +108,9 @@ func (c *Cluster) Run(ctx context.Context, name string, p Params) (Truth, error)
 		return Truth{}, err
 	}
 	if err := c.fits(s, &p); err != nil {
+		return Truth{}, err
+	}
+	if err := c.jars.compile(ctx); err != nil {
 		return Truth{}, err
 	}
 	r := &run{c: c, p: p, t: &Truth{

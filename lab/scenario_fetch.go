@@ -35,6 +35,7 @@ func playRestartBurst(ctx context.Context, r *run) error {
 	sig := syscall.SIGTERM
 	if r.p.Kill {
 		sig, r.t.Expected["error_70_on_broker"] = syscall.SIGKILL, 0
+		r.t.Class, r.t.Family = "quiet", family("quiet")
 	}
 	r.t.Parameters["stop"] = signalName(sig)
 	if err := sleep(ctx, max(r.p.StableFor, 3*time.Second)); err != nil {

@@ -17,6 +17,7 @@ type cast struct {
 	group, topic string
 	clients      map[string]*javaClient // by role: a, b, c
 	before       groupView              // when stable
+	props        []string               // of every client, key=value
 }
 
 // clientID of a role; it stays the same over restarts, as a pod's name does.
@@ -25,7 +26,11 @@ func (k *cast) clientID(role string) string { return k.group + "-" + role }
 // startCast brings a group of len(roles) members to stability, leaves it alone for
 // StableFor and says ready.
 func (r *run) startCast(ctx context.Context, roles ...string) (*cast, error) {
-	k := &cast{group: r.name(r.p.Group, "payments"), clients: map[string]*javaClient{}}
+	return r.startCastWith(ctx, nil, roles...)
+}
+
+func (r *run) startCastWith(ctx context.Context, props []string, roles ...string) (*cast, error) {
+	k := &cast{group: r.name(r.p.Group, "payments"), clients: map[string]*javaClient{}, props: props}
 	k.topic = r.name(r.p.Topic, "orders")
 	if err := r.c.CreateTopic(ctx, k.topic, groupPartitions, 3); err != nil {
 		return nil, err
@@ -72,7 +77,7 @@ func (r *run) parameters(members int) {
 func (r *run) startMember(k *cast, role, process string) error {
 	j, err := r.c.startJava(clientSpec{
 		name: k.group + "-" + process, topic: k.topic, members: []string{k.group + "/" + k.clientID(role)},
-		protocol: r.p.Protocol, metrics: k.group,
+		protocol: r.p.Protocol, metrics: k.group, props: k.props,
 	})
 	if err != nil {
 		return err
@@ -111,6 +116,18 @@ func (r *run) waitBack(ctx context.Context, k *cast, clientID string, n int) (gr
 	return v, nil
 }
 
+// waitReturn is waitBack for the victim of a group of two.
+func (r *run) waitReturn(ctx context.Context, k *cast, clientID string) error {
+	v, err := r.waitBack(ctx, k, clientID, 2)
+	if err != nil {
+		return err
+	}
+	m, _ := v.byClient(clientID)
+	r.t.Subject.ReturnedAs = m.MemberID
+	r.at(EventReturn, "%s is back as %s", clientID, m.MemberID)
+	return nil
+}
+
 func playQuiet(ctx context.Context, r *run) error {
 	if _, err := r.startCast(ctx, "a", "b"); err != nil {
 		return err
@@ -143,11 +160,7 @@ func playSessionTimeout(ctx context.Context, r *run) error {
 		return err
 	}
 	r.note("process of %s thawed", m.ClientID)
-	if _, err := r.waitBack(ctx, k, m.ClientID, 2); err != nil {
-		return err
-	}
-	r.at(EventReturn, "%s is back", m.ClientID)
-	return nil
+	return r.waitReturn(ctx, k, m.ClientID)
 }
 
 // playPollInterval lets one consumer process a batch for too long: the client
@@ -167,11 +180,7 @@ func playPollInterval(ctx context.Context, r *run) error {
 		return err
 	}
 	r.at(EventEffect, "member %s has left the group", m.MemberID)
-	if _, err := r.waitBack(ctx, k, m.ClientID, 2); err != nil {
-		return err
-	}
-	r.at(EventReturn, "%s is back", m.ClientID)
-	return nil
+	return r.waitReturn(ctx, k, m.ClientID)
 }
 
 // playProcessGone kills a process; nothing replaces it.
@@ -263,4 +272,29 @@ func playRollingDeploy(ctx context.Context, r *run) error {
 	}
 	r.at(EventReturn, "all %d members replaced", len(roles))
 	return nil
+}
+
+// playLag slows both consumers down to five records per poll and half a second,
+// while the producer writes more than that. Everybody polls in time, so nobody
+// loses membership.
+func playLag(ctx context.Context, r *run) error {
+	k, err := r.startCastWith(ctx, []string{"max.poll.records=5"}, "a", "b")
+	if err != nil {
+		return err
+	}
+	const pause = 500
+	for _, role := range []string{"a", "b"} {
+		if err := k.clients[role].tell("slow %s %d", k.clientID(role), pause); err != nil {
+			return err
+		}
+	}
+	stop := r.c.trickle(ctx, k.topic, groupPartitions, 50*time.Millisecond)
+	r.undo(func(context.Context) error { stop(); return nil })
+	r.t.Parameters["records_per_second"], r.t.Parameters["records_per_second_consumed"] = 22*groupPartitions, 2*5*1000/pause
+	r.at(EventFault, "the producer is faster than the consumers")
+	if err := sleep(ctx, 15*time.Second); err != nil {
+		return err
+	}
+	r.at(EventEffect, "lag has been growing for 15 s")
+	return sleep(ctx, 15*time.Second)
 }

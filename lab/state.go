@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"sort"
 )
 
@@ -53,7 +54,7 @@ func (s *State) broker(id int) *Broker {
 func (s *State) brokerDir(id int) string { return filepath.Join(s.Dir, fmt.Sprintf("broker-%d", id)) }
 func (s *State) targetsDir() string      { return filepath.Join(s.Dir, "targets") }
 
-// procs lists every process of the lab, servers that others depend on last.
+// procs lists every process of the lab: clients and monitoring first, brokers last.
 func (s *State) procs() []Proc {
 	var names []string
 	for n := range s.Others {
@@ -94,16 +95,27 @@ func loadState(dir, name string) (*State, error) {
 	if err != nil {
 		return nil, err
 	}
-	b, err := os.ReadFile(statePath(run))
+	s, err := readState(statePath(run))
 	if err != nil {
 		return nil, fmt.Errorf("lab %s: %w", name, err)
 	}
-	var s State
+	return s, nil
+}
+
+func readState(path string) (*State, error) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("reading the lab's state: %w", err)
+	}
+	s := State{Others: map[string]Proc{}}
 	if err := json.Unmarshal(b, &s); err != nil {
-		return nil, fmt.Errorf("lab %s: reading %s: %w", name, statePath(run), err)
+		return nil, fmt.Errorf("reading %s: %w", path, err)
 	}
 	return &s, nil
 }
+
+// running says whether any process of the lab is alive.
+func (s *State) running() bool { return slices.ContainsFunc(s.procs(), Proc.Alive) }
 
 func runDir(dir, name string) (string, error) {
 	if !nameShape.MatchString(name) {

@@ -48,6 +48,8 @@ type Subject struct {
 	Topic    string   `json:"topic,omitempty"`
 	ClientID string   `json:"client_id,omitempty"`
 	MemberID string   `json:"member_id,omitempty"`
+	// ReturnedAs is the member id that the client id had at Return.
+	ReturnedAs string `json:"returned_as,omitempty"`
 	// Coordinator is the broker that led the group's offsets partition at Ready.
 	Coordinator      int `json:"coordinator,omitempty"`
 	OffsetsPartition int `json:"offsets_partition"`
@@ -90,5 +92,5 @@ func family(class string) string {
 	case "quiet":
 		return "none"
 	}
-	return "other"
+	return "other" // rolling-deploy, lag-stable-group
 }

@@ -47,6 +47,7 @@ func upCommand() *cobra.Command {
 	f.StringVar(&o.Version, "version", "4.4.0", "Kafka version: "+strings.Join(lab.Versions, ", "))
 	f.IntVar(&o.Brokers, "brokers", 1, "number of brokers; three or more replicate threefold")
 	f.StringVar(&o.Name, "name", "klab", "name of the lab, also the cluster label")
+	f.BoolVar(&o.Replace, "replace", false, "end a running lab of the same name first")
 	f.StringVar(&o.Dir, "dir", ".klab", "folder of run state and logs")
 	f.IntVar(&o.Slots, "slots", 0, "max.incremental.fetch.session.cache.slots (0: Kafka's default, 1000)")
 	f.IntVar(&o.OffsetsPartitions, "offsets-partitions", 8, "partitions of __consumer_offsets")
@@ -90,6 +91,8 @@ func runCommand() *cobra.Command {
 	f.DurationVar(&p.Hold, "hold", 0, "keep everything running for that long after the fault")
 	f.DurationVar(&p.Away, "away", 0, "how long the victim stays frozen or stalled")
 	f.BoolVar(&p.Kill, "kill", false, "restart-burst: SIGKILL instead of SIGTERM")
+	f.StringVar(&p.Group, "group", "", "name of the consumer group (group scenarios; default: a new one)")
+	f.StringVar(&p.Topic, "topic", "", "name of the topic (default: a new one)")
 	f.StringVar(&p.Record, "record", "", "folder for the raw material of the run")
 	return cmd
 }

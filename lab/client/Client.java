@@ -22,6 +22,7 @@ import org.apache.kafka.common.TopicPartition;
  * standard error. Commands come on standard input:
  *
  *   stall CLIENTID MILLIS   do not call poll() for that long, as slow processing would
+ *   slow CLIENTID MILLIS    sleep that long after every poll
  *   close CLIENTID          close one consumer cleanly
  *   quit                    close all and end (end of input does the same)
  */
@@ -67,6 +68,7 @@ public class Client {
       if (w[0].equals("quit")) return;
       if (m == null) say("error", null, ",\"text\":" + quote("no member for: " + line));
       else if (w[0].equals("stall")) m.stallMillis.set(Long.parseLong(w[2]));
+      else if (w[0].equals("slow")) m.slowMillis = Long.parseLong(w[2]);
       else if (w[0].equals("close")) m.quit();
     }
   }
@@ -94,6 +96,7 @@ public class Client {
     private final KafkaConsumer<byte[], byte[]> consumer;
     private final String topic;
     private volatile boolean done;
+    volatile long slowMillis;
 
     Member(Properties base, String topic, String group, String clientId) {
       super("member-" + clientId);
@@ -138,6 +141,7 @@ public class Client {
       } catch (org.apache.kafka.clients.consumer.CommitFailedException e) {
         say("commit_failed", this, ",\"text\":" + quote(e.toString()));
       }
+      Thread.sleep(slowMillis);
       long stall = stallMillis.getAndSet(0);
       if (stall > 0) {
         say("stall", this, ",\"ms\":" + stall);

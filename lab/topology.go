@@ -14,16 +14,23 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 )
 
-func (c *Cluster) endOffset(ctx context.Context, topic string, p int32) (int64, error) {
-	ends, err := kadm.NewClient(c.client).ListEndOffsets(ctx, topic)
+// offsetsBetween gives the first offset at or after a time and the end.
+func (c *Cluster) offsetsBetween(ctx context.Context, topic string, p int32, from time.Time) (begin, end int64, err error) {
+	adm := kadm.NewClient(c.client)
+	starts, err := adm.ListOffsetsAfterMilli(ctx, from.UnixMilli(), topic)
 	if err != nil {
-		return 0, fmt.Errorf("asking for the end of %s: %w", topic, err)
+		return 0, 0, fmt.Errorf("asking for the offsets of %s: %w", topic, err)
 	}
-	o, ok := ends.Lookup(topic, p)
-	if !ok {
-		return 0, fmt.Errorf("asking for the end of %s/%d: no such partition", topic, p)
+	ends, err := adm.ListEndOffsets(ctx, topic)
+	if err != nil {
+		return 0, 0, fmt.Errorf("asking for the end of %s: %w", topic, err)
 	}
-	return o.Offset, o.Err
+	s, known := starts.Lookup(topic, p)
+	e, ok := ends.Lookup(topic, p)
+	if !known || !ok {
+		return 0, 0, fmt.Errorf("asking for the offsets of %s/%d: no such partition", topic, p)
+	}
+	return s.Offset, e.Offset, errors.Join(s.Err, e.Err)
 }
 
 // topology is what the admin API says about the cluster at the end of a run.
