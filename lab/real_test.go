@@ -3,6 +3,7 @@
 package lab
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
@@ -26,7 +27,7 @@ func bring(t *testing.T, o Options) *Cluster {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := c.Down(t.Context()); err != nil {
+		if err := c.Down(context.WithoutCancel(t.Context())); err != nil {
 			t.Error(err)
 		}
 	})
