@@ -229,6 +229,9 @@ func (r *run) observe(ctx context.Context) error {
 		"not_leader_fetch_errors": errorsOf("Fetch", "NOT_LEADER_OR_FOLLOWER"),
 	}
 	for name, selector := range counts {
+		if _, known := r.t.Observed[name]; known {
+			continue
+		}
 		n, err := r.c.grown(ctx, selector, r.t.Ready, now())
 		if err != nil {
 			return err
