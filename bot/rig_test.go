@@ -276,6 +276,20 @@ func newRig(t *testing.T) *rig {
 
 func (r *rig) start() *rig {
 	r.t.Helper()
+	r.open()
+	r.begin()
+	return r
+}
+
+func (r *rig) begin() {
+	r.t.Helper()
+	if err := r.server.Start(r.t.Context()); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+func (r *rig) open() {
+	r.t.Helper()
 	set, err := playbooks.Default()
 	if err != nil {
 		r.t.Fatal(err)
@@ -289,10 +303,6 @@ func (r *rig) start() *rig {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	if err := r.server.Start(r.t.Context()); err != nil {
-		r.t.Fatal(err)
-	}
-	return r
 }
 
 func (r *rig) stop() {
@@ -403,3 +413,5 @@ func (r *rig) wantThread(want string) {
 }
 
 var errCut = errors.New("the process was cut here")
+
+type ctxT = context.Context

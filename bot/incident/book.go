@@ -91,11 +91,16 @@ func (b *Book) All() []State {
 // Known returns the incident that holds a fingerprint.
 func (b *Book) Known(fingerprint string) (State, bool) { return b.Get(b.byFP[fingerprint]) }
 
-// About returns the newest open incident about a subject.
+// About returns the incident about a subject: one that fires, or else the
+// newest.
 func (b *Book) About(cluster string, sub Subject) (State, bool) {
+	return b.about(cluster, sub, func(State) bool { return true })
+}
+
+func (b *Book) about(cluster string, sub Subject, fits func(State) bool) (State, bool) {
 	var best State
 	for _, id := range b.bySubj[subjectKey{cluster, sub}] {
-		if s := b.byID[id]; best.ID == "" || better(s, best) {
+		if s := b.byID[id]; fits(s) && (best.ID == "" || better(s, best)) {
 			best = s
 		}
 	}
@@ -121,7 +126,10 @@ func (b *Book) Place(cluster string, a Alert, groupKey string, now time.Time) (i
 	if !a.Firing {
 		return "", WhyNeverFired, false
 	}
-	if s, ok := b.About(cluster, a.Subject); ok {
+	// What is over comes back with an alert of its own kind only: a full disk
+	// hours after a restart burst is not the burst again.
+	fits := func(s State) bool { return !s.over() || s.Kind == a.Kind }
+	if s, ok := b.about(cluster, a.Subject, fits); ok {
 		return s.ID, WhySubject, true
 	}
 	var best State

@@ -98,3 +98,16 @@ func TestAboutPrefersWhatFires(t *testing.T) {
 		t.Errorf("got %q", s.ID)
 	}
 }
+
+func TestWhatIsOverComesBackWithItsOwnKindOnly(t *testing.T) {
+	b := NewBook(DefaultPolicy())
+	s := opened("i", "")
+	s.Phase = Resolved
+	b.Put(s)
+	if _, why, ok := b.Place("c", alertOn(KindFetch, "A", Broker(3)), "", at(time.Hour)); !ok || why != WhySubject {
+		t.Errorf("same kind: %v %s", ok, why)
+	}
+	if _, why, ok := b.Place("c", alertOn(KindBroker, "KafkaRunningOutOfSpace", Broker(3)), "", at(time.Hour)); ok {
+		t.Errorf("other kind: joined, %s", why)
+	}
+}
