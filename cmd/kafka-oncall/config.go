@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kafka-oncall/kafka-oncall/bot"
 	"github.com/kafka-oncall/kafka-oncall/bot/slack"
 	"github.com/kafka-oncall/kafka-oncall/diagnose"
 	"github.com/kafka-oncall/kafka-oncall/diagnose/collect"
@@ -18,14 +19,13 @@ import (
 // config is the configuration file. Each component owns its own part; this
 // file only puts them side by side. docs/config.reference.yaml shows every key.
 type config struct {
-	// Listen is the address of the webhook, the metrics and the health pages.
-	Listen string `yaml:"listen"`
+	// Server is the bot's part: its keys stand at the top of the file.
+	Server bot.Config `yaml:",inline"`
 	// ExternalURL is where people reach this server; empty = no links to it.
 	ExternalURL string          `yaml:"external_url"`
 	Log         logConfig       `yaml:"log"`
 	Webhook     webhookConfig   `yaml:"webhook"`
 	Slack       slack.Config    `yaml:"slack"`
-	Store       storeConfig     `yaml:"store"`
 	Clusters    []clusterConfig `yaml:"clusters"`
 	// Limits are the thresholds of the rules.
 	Limits diagnose.Limits `yaml:"limits"`
@@ -50,11 +50,6 @@ type webhookConfig struct {
 	BearerTokenFiles []string `yaml:"bearer_token_files"`
 }
 
-type storeConfig struct {
-	// Path is the SQLite file.
-	Path string `yaml:"path"`
-}
-
 // clusterConfig is one Kafka cluster.
 type clusterConfig struct {
 	// Name is the cluster's name in alerts and messages.
@@ -65,6 +60,9 @@ type clusterConfig struct {
 	Window time.Duration `yaml:"window"`
 	// Budget is the time for one diagnosis.
 	Budget time.Duration `yaml:"budget"`
+	// Channels are where commands about this cluster are taken; empty =
+	// everywhere. A command there means this cluster.
+	Channels []string `yaml:"channels"`
 }
 
 // Environment variables that replace keys of the file.
@@ -72,16 +70,14 @@ const (
 	envConfig       = "KAFKA_ONCALL_CONFIG"
 	envListen       = "KAFKA_ONCALL_LISTEN"
 	envExternalURL  = "KAFKA_ONCALL_EXTERNAL_URL"
-	envStorePath    = "KAFKA_ONCALL_STORE_PATH"
+	envStore        = "KAFKA_ONCALL_STORE"
+	envChannel      = "KAFKA_ONCALL_CHANNEL"
 	envPlaybooksDir = "KAFKA_ONCALL_PLAYBOOKS_DIR"
 	envLogLevel     = "KAFKA_ONCALL_LOG_LEVEL"
 )
 
 func defaultConfig() config {
-	return config{
-		Listen: ":8080", Log: logConfig{Level: "info", Format: "json"},
-		Store: storeConfig{Path: "kafka-oncall.db"}, Limits: diagnose.DefaultLimits(),
-	}
+	return config{Server: bot.DefaultConfig(), Log: logConfig{Level: "info", Format: "json"}, Limits: diagnose.DefaultLimits()}
 }
 
 // maxConfigFile bounds the configuration file.
@@ -105,6 +101,10 @@ func (a *app) loadConfig(file string) (config, error) {
 	c.relativeTo(filepath.Dir(file))
 	for i := range c.Clusters {
 		c.Clusters[i].withDefaults()
+		c.Server.Clusters = append(c.Server.Clusters, bot.Cluster{Name: c.Clusters[i].Name, Channels: c.Clusters[i].Channels})
+	}
+	if c.Server.Channel == "" {
+		c.Server.Channel = c.Slack.DefaultChannel
 	}
 	if ps := a.checkConfig(c); len(ps) > 0 {
 		return c, playbooks.Problems(ps)
@@ -115,8 +115,8 @@ func (a *app) loadConfig(file string) (config, error) {
 // override puts the environment over the file.
 func (a *app) override(c *config) {
 	for key, target := range map[string]*string{
-		envListen: &c.Listen, envExternalURL: &c.ExternalURL, envStorePath: &c.Store.Path,
-		envPlaybooksDir: &c.PlaybooksDir, envLogLevel: &c.Log.Level,
+		envListen: &c.Server.Listen, envExternalURL: &c.ExternalURL, envStore: &c.Server.Store,
+		envChannel: &c.Server.Channel, envPlaybooksDir: &c.PlaybooksDir, envLogLevel: &c.Log.Level,
 	} {
 		if v := a.getenv(key); v != "" {
 			*target = v
@@ -148,6 +148,26 @@ func (c *config) relativeTo(dir string) {
 		}
 	}
 }
+
+// webhookTokens reads the tokens that may post alerts.
+func (c config) webhookTokens() ([]string, error) {
+	var tokens []string
+	for _, f := range c.Webhook.BearerTokenFiles {
+		b, err := readBounded(f, maxTokenFile)
+		if err != nil {
+			return nil, fmt.Errorf("read a webhook token: %w", err)
+		}
+		t := strings.TrimSpace(string(b))
+		if t == "" {
+			return nil, fmt.Errorf("read a webhook token: %s is empty", f)
+		}
+		tokens = append(tokens, t)
+	}
+	return tokens, nil
+}
+
+// maxTokenFile bounds a file that holds one token.
+const maxTokenFile = 64 << 10
 
 func (c *clusterConfig) withDefaults() {
 	if c.Window == 0 {

@@ -60,6 +60,7 @@ const fine = `clusters:
     prometheus: {url: "http://localhost:9090"}
 slack:
   bot_token_file: token
+channel: C0123ABCD
 `
 
 func check(t *testing.T, text string, env ...string) result {
@@ -96,6 +97,10 @@ func TestCheckConfigPointsAtEachProblem(t *testing.T) {
 		{"token file missing", "slack:", "webhook: {bearer_token_files: [nowhere]}\nslack:", "c.yaml:5:32: webhook.bearer_token_files[0]: cannot be read: no such file"},
 		{"token file empty", "slack:", "webhook: {bearer_token_files: [empty]}\nslack:", "webhook.bearer_token_files[0]: is empty"},
 		{"no slack token", "slack:\n  bot_token_file: token\n", "", "slack: no bot_token; set it, bot_token_file or SLACK_BOT_TOKEN"},
+		{"no channel", "channel: C0123ABCD\n", "", "channel: name the Slack channel for alerts"},
+		{"looks out of order", "channel:", "incident: {looks: [5m, 1m]}\nchannel:", "c.yaml:7:19: incident.looks: must be in rising order"},
+		{"route without a channel", "channel:", "routes: [{match: {cluster: x}}]\nchannel:", "routes[0]: needs match and channel"},
+		{"channel of a route", "channel:", "routes: [{match: {cluster: x}, channel: ops}]\nchannel:", "c.yaml:7:41: routes[0].channel: \"ops\" is not a channel id"},
 		{"channel by name", "  bot_token_file: token", "  bot_token_file: token\n  default_channel: '#ops'", `c.yaml:7:20: slack.default_channel: "#ops" is not a channel id`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -127,7 +132,7 @@ func TestCheckConfigReportsAllAtOnce(t *testing.T) {
 }
 
 func TestSecretsAreNeverPrinted(t *testing.T) {
-	text := fine + "  default_channel: nope\n  app_token: xapp-very-secret\nlog: {level: loud}\n"
+	text := strings.Replace(fine, "channel:", "  default_channel: nope\n  app_token: xapp-very-secret\nlog: {level: loud}\nchannel:", 1)
 	r := check(t, text, "SLACK_APP_TOKEN=xapp-very-secret")
 	if strings.Contains(r.stdout+r.stderr, "very-secret") {
 		t.Errorf("a secret is printed: %s%s", r.stdout, r.stderr)
@@ -139,13 +144,13 @@ func TestEnvironmentReplacesKeys(t *testing.T) {
 	if err := os.WriteFile(file, []byte(fine), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	a := &app{env: []string{envListen + "=127.0.0.1:9", envStorePath + "=/data/x.db", envLogLevel + "=debug"}}
+	a := &app{env: []string{envListen + "=127.0.0.1:9", envStore + "=/data/x.db", envLogLevel + "=debug"}}
 	c, err := a.loadConfig(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.Listen != "127.0.0.1:9" || c.Store.Path != "/data/x.db" || c.Log.Level != "debug" {
-		t.Errorf("got %q %q %q", c.Listen, c.Store.Path, c.Log.Level)
+	if c.Server.Listen != "127.0.0.1:9" || c.Server.Store != "/data/x.db" || c.Log.Level != "debug" {
+		t.Errorf("got %q %q %q", c.Server.Listen, c.Server.Store, c.Log.Level)
 	}
 	if c.Slack.BotTokenFile != filepath.Join(filepath.Dir(file), "token") {
 		t.Errorf("a relative file is not beside the configuration: %s", c.Slack.BotTokenFile)

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kafka-oncall/kafka-oncall/bot/slack"
 	"github.com/kafka-oncall/kafka-oncall/diagnose"
 	"github.com/kafka-oncall/kafka-oncall/diagnose/collect"
 	"github.com/kafka-oncall/kafka-oncall/internal/strictyaml"
@@ -41,7 +42,7 @@ func (k *configCheck) errs(field string, err error) {
 			k.add(field, "%s", line)
 			continue
 		}
-		k.add(field+"."+key, "%s", text)
+		k.add(strings.TrimPrefix(field+"."+key, "."), "%s", text)
 	}
 }
 
@@ -159,17 +160,19 @@ func (k *configCheck) playbooks(dir string) {
 // checkServe reports what only the server needs: Slack, the webhook, the store.
 func (a *app) checkServe(c config) []playbooks.Problem {
 	k := &configCheck{doc: c.doc}
-	if _, port, err := net.SplitHostPort(c.Listen); err != nil || port == "" {
-		k.add("listen", "%q is not an address such as :8080", c.Listen)
+	if _, port, err := net.SplitHostPort(c.Server.Listen); err != nil || port == "" {
+		k.add("listen", "%q is not an address such as 127.0.0.1:9095", c.Server.Listen)
 	}
+	k.errs("", c.Server.Validate())
+	if _, err := c.Server.Labels.Compile(nil); err != nil {
+		k.add("labels.broker_pod", "is not a regular expression: %v", err)
+	}
+	k.channels(c)
 	if u, err := url.Parse(c.ExternalURL); c.ExternalURL != "" && (err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "") {
 		k.add("external_url", "must start with http:// or https:// and name a host")
 	}
-	if c.Store.Path == "" {
-		k.add("store.path", "is empty: name the file that keeps alerts and incidents")
-	}
 	for i, f := range c.Webhook.BearerTokenFiles {
-		if b, err := readBounded(f, 64<<10); err != nil {
+		if b, err := readBounded(f, maxTokenFile); err != nil {
 			k.add(fmt.Sprintf("webhook.bearer_token_files[%d]", i), "cannot be read: %v", reason(err))
 		} else if strings.TrimSpace(string(b)) == "" {
 			k.add(fmt.Sprintf("webhook.bearer_token_files[%d]", i), "is empty")
@@ -186,6 +189,30 @@ func (a *app) checkServe(c config) []playbooks.Problem {
 	}
 	strictyaml.Sort(k.problems)
 	return k.problems
+}
+
+// channels checks that every channel is named by its id.
+func (k *configCheck) channels(c config) {
+	check := func(field, channel string) {
+		if channel == "" {
+			return
+		}
+		if err := slack.CheckChannel(channel); err != nil {
+			k.add(field, "%v", err)
+		}
+	}
+	if c.Server.Channel != c.Slack.DefaultChannel {
+		check("channel", c.Server.Channel)
+	}
+	check("fallback_channel", c.Server.Fallback)
+	for i, r := range c.Server.Routes {
+		check(fmt.Sprintf("routes[%d].channel", i), r.Channel)
+	}
+	for i, cl := range c.Clusters {
+		for j, ch := range cl.Channels {
+			check(fmt.Sprintf("clusters[%d].channels[%d]", i, j), ch)
+		}
+	}
 }
 
 func reason(err error) string {
