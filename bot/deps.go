@@ -66,6 +66,9 @@ type Deps struct {
 	// Now and NewID are replaced in tests.
 	Now   func() time.Time
 	NewID func() string
+	// After calls f once d has passed on the clock of Now; nil = time.AfterFunc.
+	// The demo plays faster than the clock on the wall.
+	After func(d time.Duration, f func())
 }
 
 func (d Deps) withDefaults() Deps {

@@ -27,6 +27,8 @@ type config struct {
 	Webhook     webhookConfig   `yaml:"webhook"`
 	Slack       slack.Config    `yaml:"slack"`
 	Clusters    []clusterConfig `yaml:"clusters"`
+	// Alertmanager is asked whether an alert that is not heard of still fires.
+	Alertmanager alertmanagerConfig `yaml:"alertmanager"`
 	// Limits are the thresholds of the rules.
 	Limits diagnose.Limits `yaml:"limits"`
 	// PlaybooksDir holds playbooks that replace or add to the built-in ones.
@@ -56,13 +58,26 @@ type clusterConfig struct {
 	Name       string                   `yaml:"name"`
 	Kafka      collect.KafkaConfig      `yaml:"kafka"`
 	Prometheus collect.PrometheusConfig `yaml:"prometheus"`
-	// Window is the span to judge, at least 6 min.
+	// Window is the span to judge, at least 1 min; fetch sessions are always
+	// judged over at least 6 min.
 	Window time.Duration `yaml:"window"`
 	// Budget is the time for one diagnosis.
 	Budget time.Duration `yaml:"budget"`
 	// Channels are where commands about this cluster are taken; empty =
 	// everywhere. A command there means this cluster.
 	Channels []string `yaml:"channels"`
+	// Watch sets the pace of the background watcher of groups.
+	Watch watchConfig `yaml:"watch"`
+}
+
+// watchConfig is the pace of a watcher; 0 = its defaults.
+type watchConfig struct {
+	// Interval is the time between two lists of all groups.
+	Interval time.Duration `yaml:"interval"`
+	// Full is the longest time after which a group is described anew.
+	Full time.Duration `yaml:"full"`
+	// tick is the real time of an interval where the clock is not the real one.
+	tick time.Duration
 }
 
 // Environment variables that replace keys of the file.

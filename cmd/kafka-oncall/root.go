@@ -109,7 +109,7 @@ Exit codes of diagnose and replay: 0 nothing wrong found, 10 a cause was named,
 		return usage("%w\nSee '%s --help'.", err, c.CommandPath())
 	})
 	for _, c := range []*cobra.Command{
-		a.diagnoseCommand(), a.replayCommand(), a.playbooksCommand(), a.checkCommand(), a.versionCommand(),
+		a.serveCommand(), a.demoCommand(), a.diagnoseCommand(), a.replayCommand(), a.playbooksCommand(), a.checkCommand(), a.versionCommand(),
 	} {
 		root.AddCommand(c)
 	}

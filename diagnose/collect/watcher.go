@@ -19,6 +19,9 @@ type WatcherConfig struct {
 	Cluster string
 	// Interval is the time between two lists of all groups; default 10 s.
 	Interval time.Duration
+	// Tick is the real time of an interval; default Interval. The demo plays
+	// faster than the clock on the wall.
+	Tick time.Duration
 	// FullInterval is the longest time after which a group is described anew
 	// though nothing seems to have changed; default 1 min. A rebalance that is
 	// over between two lists leaves no trace in them, so this bounds how
@@ -43,6 +46,7 @@ func (c WatcherConfig) withDefaults() WatcherConfig {
 		}
 	}
 	set(&c.Interval, 10*time.Second)
+	set(&c.Tick, c.Interval)
 	set(&c.FullInterval, time.Minute)
 	set(&c.LagInterval, time.Minute)
 	set(&c.Keep, time.Hour)
@@ -122,7 +126,7 @@ func NewWatcher(cfg WatcherConfig, k *Kafka, log *slog.Logger) (*Watcher, error)
 
 // Run watches until the context ends. It returns nil then; nothing else ends it.
 func (w *Watcher) Run(ctx context.Context) error {
-	tick := time.NewTicker(w.cfg.Interval)
+	tick := time.NewTicker(w.cfg.Tick)
 	defer tick.Stop()
 	for {
 		w.look(ctx)

@@ -2,21 +2,23 @@ package stage
 
 import "time"
 
-// Clock maps real time to the time on stage: recorded time, moved to end near
-// the present and played at a speed.
+// Clock maps real time to the time on stage: played at a speed, and standing
+// still when the recording is over, so that what it shows last can be looked at.
 type Clock struct {
-	// Start is the time on stage when the play began.
-	Start time.Time
-	// Began is the real time of that moment.
-	Began time.Time
+	// Start is the time on stage when the play began, Began the real time of
+	// that moment, End the time on stage at which the clock stops.
+	Start, Began, End time.Time
 	// Speed is stage seconds per real second; 1 is real time.
 	Speed float64
 }
 
 // Now returns the time on stage.
 func (c Clock) Now() time.Time {
-	played := time.Duration(float64(time.Since(c.Began)) * c.Speed)
-	return c.Start.Add(played).UTC()
+	now := c.Start.Add(time.Duration(float64(time.Since(c.Began)) * c.Speed))
+	if !c.End.IsZero() && now.After(c.End) {
+		now = c.End
+	}
+	return now.UTC()
 }
 
 // Real returns how long d on stage takes in real time.

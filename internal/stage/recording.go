@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"compress/gzip"
+	"embed"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -98,6 +99,18 @@ type MemberView struct {
 	ClientID   string             `json:"client_id"`
 	Host       string             `json:"host"`
 	Partitions map[string][]int32 `json:"partitions"`
+}
+
+//go:embed recordings
+var embedded embed.FS
+
+// Embedded loads a recording that is part of the program, by its name.
+func Embedded(name string) (*Recording, error) {
+	sub, err := fs.Sub(embedded, "recordings/"+name)
+	if err != nil {
+		return nil, fmt.Errorf("opening the recording %s: %w", name, err)
+	}
+	return Load(sub)
 }
 
 // Load reads a recording from the root of a file system. Group records and views are optional (a
