@@ -256,6 +256,7 @@ type rig struct {
 	cfg    Config
 	slack  *tinySlack
 	oracle *oracle
+	mu     sync.Mutex
 	server *Server
 	log    *strings.Builder
 	asker  Asker
@@ -295,7 +296,7 @@ func (r *rig) open() {
 		r.t.Fatal(err)
 	}
 	r.reg = prometheus.NewRegistry()
-	r.server, err = New(r.cfg, Deps{
+	server, err := New(r.cfg, Deps{
 		Diagnoser: r.oracle, Poster: r.slack, Responder: r.slack, Playbooks: set, Asker: r.asker, Registry: r.reg,
 		Log:   slog.New(slog.NewTextHandler(&locked{w: r.log}, &slog.HandlerOptions{Level: slog.LevelDebug})),
 		NewID: func() string { r.ids++; return fmt.Sprintf("inc%d", r.ids) },
@@ -303,6 +304,9 @@ func (r *rig) open() {
 	if err != nil {
 		r.t.Fatal(err)
 	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.server = server
 }
 
 func (r *rig) stop() {
@@ -334,7 +338,10 @@ func (l *locked) Write(p []byte) (int, error) {
 // post sends a webhook and returns the code.
 func (r *rig) post(body string) int {
 	w := httptest.NewRecorder()
-	r.server.Handler().ServeHTTP(w, httptest.NewRequestWithContext(context.Background(), http.MethodPost, "/webhook/alertmanager", strings.NewReader(body)))
+	r.mu.Lock()
+	server := r.server
+	r.mu.Unlock()
+	server.Handler().ServeHTTP(w, httptest.NewRequestWithContext(context.Background(), http.MethodPost, "/webhook/alertmanager", strings.NewReader(body)))
 	return w.Code
 }
 

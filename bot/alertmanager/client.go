@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 )
@@ -80,4 +81,19 @@ func plain(err error) error {
 		return errors.New("no answer in time")
 	}
 	return errors.New("no connection")
+}
+
+// StillFiring tells which of the fingerprints Alertmanager still holds. known is
+// false when it could not be asked.
+func (c *Client) StillFiring(ctx context.Context, fingerprints []string) (firing []string, known bool, err error) {
+	active, err := c.Alerts(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	for _, fp := range fingerprints {
+		if slices.ContainsFunc(active, func(a Active) bool { return a.Fingerprint == fp }) {
+			firing = append(firing, fp)
+		}
+	}
+	return firing, true, nil
 }

@@ -49,7 +49,7 @@ func DefaultMapping() Mapping {
 		Group:     []string{"consumergroup", "consumer_group", "group", "group_id", "groupId", "redpanda_group"},
 		Topic:     []string{"topic"},
 		Severity:  []string{"severity", "priority"},
-		BrokerPod: `^(?:.*-)?(?:kafka|broker|controller|dual-role|brokers|pool)(?:-[a-z0-9]+)*-(\d{1,9})$`,
+		BrokerPod: `^(?:.*-)?(?:kafka|brokers?|controllers?|dual-role|pool(?:-[a-z0-9]+)?)-(\d{1,9})$`,
 		Kinds:     DefaultKinds(),
 		Ignore:    []string{"watchdog", "infoinhibitor", "deadmansswitch"},
 	}
