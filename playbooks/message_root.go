@@ -122,7 +122,7 @@ func summary(d diagnose.Diagnosis) Rich {
 	if f.Summary != "" {
 		r = append(r, Span{Text: Clean(f.Summary, maxSummary)})
 	}
-	if n := len(f.Alternatives); n > 1 || n == 1 && f.Class != diagnose.Undecided {
+	if len(f.Alternatives) > 0 {
 		r = append(r, Span{Text: space(r) + alternativesLabel(f) + ": "})
 		for i, a := range f.Alternatives {
 			if i > 0 {
@@ -148,8 +148,8 @@ func summary(d diagnose.Diagnosis) Rich {
 }
 
 func alternativesLabel(f diagnose.Finding) string {
-	if f.Class == diagnose.Undecided && len(f.Alternatives) > 1 {
-		return "It is one of"
+	if f.Class == diagnose.Undecided {
+		return "It could be"
 	}
 	return "It could also be"
 }
