@@ -155,6 +155,9 @@ func weakenThrash(b *brokerFacts, c cache, o *Outcome) {
 		o.Missing = append(o.Missing, "the demand is bounded by connections only, not counted by topology")
 		o.Blind = append(o.Blind, NeedDemand)
 	}
+	if unseen := b.unseen(routingSignals()...); len(unseen) > 0 {
+		o.Missing = append(o.Missing, "signs of a routing fault are not visible: "+strings.Join(unseen, ", "))
+	}
 	if signs := b.routingSigns(); len(signs) > 0 {
 		o.Alternatives = append(o.Alternatives, Alternative{Class: MisroutedSessions, Because: strings.Join(signs, "; ")})
 	} else if !c.above(b.f.l.DemandShare) && !b.alone() {

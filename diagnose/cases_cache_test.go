@@ -265,7 +265,7 @@ func nearLimitCases() []synthCase {
 		},
 		{
 			class, "near-94", "94 % of the slots are used, demand unknown", "not full: nobody is refused",
-			Quiet, Confirmed, nil,
+			Quiet, Likely, nil,
 			world(stable(1), stable(2), with(-1, 940)).evidence(),
 		},
 		{

@@ -69,7 +69,7 @@ func sessionCases() []synthCase {
 			x.turns[1].start, x.turns[1].at = ago(sec(152)), ago(sec(151))
 			x.events, x.change = nil, noBrokerMetrics
 		})},
-		{class, "near-left", "as silent as a session timeout, but a LeaveGroup request took it out", "the process finished its work for 45 s and closed", RollingDeploy, Confirmed, []Class{SessionTimeout}, with(func(x *tale) {
+		{class, "near-left", "as silent as a session timeout, but a LeaveGroup request took it out", "the process finished its work for 45 s and closed", RollingDeploy, Likely, []Class{SessionTimeout}, with(func(x *tale) {
 			x.events = map[Signal][]event{SignalLeaveRequests: {{ago(sec(135)), 1}}}
 		})},
 	}
@@ -139,7 +139,7 @@ func pollCases() []synthCase {
 			x.poll = time.Minute
 			x.silent[alice.id] = []span2{{ago(sec(179)), t0}}
 		})},
-		{class, "near-299s", "dropped 299 s after the last commit, one second below the limit", "the process was closed after 299 s of work", RollingDeploy, Confirmed, []Class{PollInterval}, with(func(x *tale) {
+		{class, "near-299s", "dropped 299 s after the last commit, one second below the limit", "the process was closed after 299 s of work", RollingDeploy, Likely, []Class{PollInterval}, with(func(x *tale) {
 			x.turns[1].start, x.turns[1].at = ago(sec(123)), ago(sec(121))
 			x.events = map[Signal][]event{SignalLeaveRequests: {{ago(sec(123)), 1}}}
 		})},
@@ -225,6 +225,14 @@ func deploy(from time.Time, back int) tale {
 	return x
 }
 
+// lagging adds lag that changes by so many records every 30 s.
+func lagging(x tale, by int64) tale {
+	for i := range int64(10) {
+		x.lag = append(x.lag, LagPoint{At: ago(time.Duration(270-30*i) * time.Second), Total: 20_000 + by*i})
+	}
+	return x
+}
+
 func without(in []who, w who) []who {
 	var out []who
 	for _, x := range in {
@@ -240,17 +248,12 @@ func deployCases() []synthCase {
 	not := []Class{SessionTimeout, ProcessGone, PollInterval, JoinSyncRace}
 	wide := func(e *Evidence) { e.WindowSeconds = 900 }
 	with := func(x tale, change func(e *Evidence)) Evidence { x.change = change; return x.evidence() }
-	risen := func(x tale) tale {
-		for i := range 10 {
-			x.lag = append(x.lag, LagPoint{At: ago(time.Duration(270-30*i) * time.Second), Total: int64(5000 * i)})
-		}
-		return x
-	}
 	return []synthCase{
-		{class, "done", "three LeaveGroup requests, three new members", truth, RollingDeploy, Confirmed, not, deploy(ago(sec(400)), 3).evidence()},
+		{class, "done", "three LeaveGroup requests, three new members, lag falls", truth, RollingDeploy, Confirmed, not, lagging(deploy(ago(sec(400)), 3), -500).evidence()},
+		{class, "lag-not-read", "as done, without lag", truth, RollingDeploy, Likely, not, deploy(ago(sec(400)), 3).evidence()},
 		{class, "under-way", "the third is away for 60 s", truth, RollingDeploy, Provisional, not, deploy(ago(sec(180)), 2).evidence()},
 		{class, "no-broker-metrics", "request counters are not exported: each left within a commit interval", truth, RollingDeploy, Likely, not, with(deploy(ago(sec(400)), 3), noBrokerMetrics)},
-		{class, "lag-rises", "all are back and lag goes on rising", truth + ", with a slower version", RollingDeploy, Likely, not, risen(deploy(ago(sec(400)), 3)).evidence()},
+		{class, "lag-rises", "all are back and lag goes on rising", truth + ", with a slower version", RollingDeploy, Likely, not, lagging(deploy(ago(sec(400)), 3), 5000).evidence()},
 		{class, "missing-598s", "the third has been away for 598 s", truth, RollingDeploy, Provisional, not, with(deploy(ago(sec(720)), 2), wide)},
 		{class, "near-missing-603s", "the third has been away for 603 s, past the 10 min in which a deploy is benign", "the third consumer does not start", Undecided, Open, []Class{RollingDeploy, Quiet}, with(deploy(ago(sec(725)), 2), wide)},
 		{class, "near-killed", "members replaced without leaving, each dropped 45 s after its last commit", "the pods were killed", ProcessGone, Likely, []Class{RollingDeploy}, func() Evidence {

@@ -44,13 +44,9 @@ func brokerScrapes(f *facts, b *Broker) scrapes {
 	var sc scrapes
 	for _, m := range b.Signals {
 		for _, s := range m.Series {
-			for _, v := range s.Samples {
-				sc.times = append(sc.times, v.T)
-			}
+			sc.times = union(sc.times, s.Samples)
 		}
 	}
-	slices.SortFunc(sc.times, time.Time.Compare)
-	sc.times = slices.CompactFunc(sc.times, time.Time.Equal)
 	sc.every = time.Duration(f.e.Metrics.ScrapeSeconds * float64(time.Second))
 	if sc.every <= 0 {
 		sc.every = medianGap(sc.times)
@@ -65,6 +61,32 @@ func brokerScrapes(f *facts, b *Broker) scrapes {
 	slices.SortFunc(sc.starts, time.Time.Compare)
 	sc.starts = slices.CompactFunc(sc.starts, func(a, b time.Time) bool { return a.Sub(b).Abs() < startJitter })
 	return sc
+}
+
+// union merges the times of samples into times; both are in order. Series of
+// one target share their times, so that mostly nothing is added.
+func union(times []time.Time, samples []Sample) []time.Time {
+	var out []time.Time
+	i := 0
+	for k, s := range samples {
+		for i < len(times) && times[i].Before(s.T) {
+			if out != nil {
+				out = append(out, times[i])
+			}
+			i++
+		}
+		if i < len(times) && times[i].Equal(s.T) || k > 0 && samples[k-1].T.Equal(s.T) {
+			continue
+		}
+		if out == nil {
+			out = append(make([]time.Time, 0, len(times)+len(samples)), times[:i]...)
+		}
+		out = append(out, s.T)
+	}
+	if out == nil {
+		return times
+	}
+	return append(out, times[i:]...)
 }
 
 // startJitter is how far two readings of one process start may differ: some
@@ -253,11 +275,18 @@ func (b *brokerFacts) metricsReading() Reading {
 	return b.f.e.Metrics.Reading
 }
 
+// foreign says that the cluster is a Kafka-like system without Apache Kafka's
+// session cache.
+func (f *facts) foreign() bool {
+	fl := f.e.Cluster.Flavour
+	return fl != "" && fl != "apache"
+}
+
 // unreadable answers for every fetch-session rule when the broker cannot be
 // judged: its metrics were not read, are stale, or it is not Apache Kafka.
 func (b *brokerFacts) unreadable() (Outcome, bool) {
-	if fl := b.f.e.Cluster.Flavour; fl != "" && fl != "apache" {
-		return Outcome{Answer: No, Because: "not applicable: this cluster is " + fl + ", which has no such session cache"}, true
+	if b.f.foreign() {
+		return Outcome{Answer: No, Because: "not applicable: this cluster is " + b.f.e.Cluster.Flavour + ", which has no such session cache"}, true
 	}
 	blind := Outcome{Answer: Unknown, Blind: []Need{NeedBrokerMetrics}}
 	switch {

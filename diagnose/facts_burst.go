@@ -86,9 +86,10 @@ func total(steps []step) float64 {
 
 // clients bounds the number of clients that a restart can have hit with one
 // error each: consumers counted by topology, or the sessions in the cache,
-// since each of them opened a new one. ok is false when neither is known.
+// since each of them opened a new one; the larger, as neither sees all. ok is
+// false when neither is known.
 func (b *brokerFacts) clients() (n float64, ok bool) {
-	if d := b.demand(); d.low >= 0 {
+	if b.demand().low >= 0 {
 		n, ok = float64(b.Demand.Consumers), true
 	}
 	if s, known := b.now(SignalSessions); known {

@@ -133,6 +133,22 @@ func (b *brokerFacts) routingSigns() []string {
 	return out
 }
 
+// routingSignals are the counters that show a routing fault.
+func routingSignals() []Signal {
+	return []Signal{SignalRebootstrap, SignalErrors106, SignalNotLeaderFetch, SignalNotLeaderList}
+}
+
+// unseen lists the counters among these that are not visible.
+func (b *brokerFacts) unseen(signals ...Signal) []string {
+	var out []string
+	for _, s := range signals {
+		if !b.counter(s).known {
+			out = append(out, string(s))
+		}
+	}
+	return out
+}
+
 // sustainedPeriods is the number of 120 s periods with errors that makes them
 // sustained: an election gives one, at most two.
 const sustainedPeriods = 3
@@ -146,7 +162,8 @@ func (b *brokerFacts) spread(steps []step) int {
 	return len(seen)
 }
 
-// leadersConstant says that the number of leaders did not change in the window.
+// leadersConstant says that no change in the number of leaders was seen in the
+// window. It only raises doubt, so that an unknown number counts as constant.
 func (b *brokerFacts) leadersConstant() bool {
 	low, high, any := 0.0, 0.0, false
 	for _, s := range b.gauge(SignalLeaders) {
@@ -158,7 +175,7 @@ func (b *brokerFacts) leadersConstant() bool {
 		}
 		low, high = min(low, s.V), max(high, s.V)
 	}
-	return any && low == high
+	return low == high
 }
 
 // anyRestart says that some broker's process started in the cache window or

@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -48,6 +49,8 @@ func joinSyncRaceView(l *loss) view {
 		return exclude(c, "the lost member had been one since before "+clock(l.s.firstRecordAt()))
 	case l.rebalance() == 0:
 		return leave(c, "its rebalance timeout is not known")
+	case !l.commitsVisible():
+		return leave(c, "whether it ever committed is not visible")
 	case !l.pendingFits():
 		return exclude(c, "it was dropped "+seconds(l.pendingHigh())+" after joining, which is not its rebalance timeout of "+seconds(l.rebalance()))
 	case l.leave.answer == isYes:
@@ -66,8 +69,16 @@ const syncSlack = time.Second
 // pendingFits says that a member which never committed was dropped exactly one
 // rebalance timeout after it joined.
 func (l *loss) pendingFits() bool {
-	return !l.joined.IsZero() && !l.sil.known && l.rebalance() > 0 &&
+	return !l.joined.IsZero() && !l.sil.known && l.commitsVisible() && l.rebalance() > 0 &&
 		l.pendingLow() <= l.rebalance()+syncSlack && l.pendingHigh() >= l.rebalance()-pollSlack
+}
+
+// commitsVisible says that commits were read for the time it was a member: that
+// there are none of its own only means something then.
+func (l *loss) commitsVisible() bool {
+	return slices.ContainsFunc(l.s.g.History.Commits, func(c Commit) bool {
+		return !c.At.Before(l.joined.Add(-l.session())) && c.At.Before(l.by)
+	})
 }
 
 // neverSynced says that its SyncGroup came, too late.
@@ -98,6 +109,14 @@ func (s *groupStory) firstRecordAt() time.Time {
 		return s.f.from()
 	}
 	return s.g.History.Records[0].At
+}
+
+// joinFacts are the values about a join that never ended.
+func joinFacts(l *loss) []Fact {
+	var v values
+	v.time("joined_at", l.joined)
+	v.seconds("pending_seconds", l.pendingHigh())
+	return v
 }
 
 func joinSummary(l *loss) string {

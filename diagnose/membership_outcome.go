@@ -228,7 +228,11 @@ func decider(c, other Class, l *loss) string {
 		if l.stoodStill() == isNo {
 			return fmt.Sprintf("The log of client %s around %s: “session timed out without receiving a heartbeat response” during the gap = its network to %s.", client, clock(l.quietSince()), subjectBroker(l.s.g.Coordinator))
 		}
-		return fmt.Sprintf("time-between-poll-max of client %s: %s or more = the process stood still. Or its log: “session timed out without receiving a heartbeat response” during the gap = network, at its end = stood still.", client, seconds(l.silentAtLeast()))
+		need := seconds(l.silentAtLeast())
+		if l.session() == 0 {
+			need = "the session timeout"
+		}
+		return fmt.Sprintf("time-between-poll-max of client %s: %s or more = the process stood still. Or its log: “session timed out without receiving a heartbeat response” during the gap = network, at its end = stood still.", client, need)
 	case ProcessReplaced, ProcessGone:
 		return "The pod's or host's own record: restarted, killed (OOM), or replaced by a deploy."
 	case PollIntervalStatic, PollInterval:

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"time"
 )
 
@@ -82,11 +83,13 @@ func (s *groupStory) follow() {
 	s.keepInWindow(gone)
 }
 
-// recovered handles an id that is listed again: by sources whose clocks differ
-// (nothing was lost), or a KIP-848 member, which keeps its id for life. It
-// says whether the loss is to be forgotten.
+// recovered handles an id that is listed again. A classic member never gets its
+// id back, so nothing was lost: the clocks of two sources differ, or an answer
+// came from a coordinator that did not hold the group. A KIP-848 member keeps
+// its id for life and has come back. It says whether the loss is to be
+// forgotten.
 func (s *groupStory) recovered(x *loss, l listing) bool {
-	if l.from.Sub(x.by) <= 2*skew {
+	if s.classic() || l.from.Sub(x.by) <= 2*skew {
 		x.by = time.Time{}
 		return true
 	}
@@ -139,7 +142,25 @@ func (s *groupStory) member(id string) RecordMember {
 		}
 		out = m
 	}
+	if !s.classic() && out.SessionTimeoutMS == 0 {
+		out.SessionTimeoutMS = s.serverSession()
+	}
 	return out
+}
+
+// serverSession is the session timeout of KIP-848 groups, a setting of the
+// coordinator, in milliseconds; 0 when it was not read.
+func (s *groupStory) serverSession() int32 {
+	b := s.coordinator()
+	if b == nil {
+		return 0
+	}
+	v := b.Settings["group.consumer.session.timeout.ms"]
+	n, err := strconv.Atoi(v.Value)
+	if !v.Usable() || err != nil || n < 0 || n > 24*3600*1000 {
+		return 0
+	}
+	return int32(n)
 }
 
 // joined is the end of the join phase that made it a member, from records.
@@ -225,13 +246,11 @@ func (s *groupStory) addWatched() {
 		if v.Group != s.g.ID || v.By.Before(s.f.from()) || v.After.After(s.f.at()) {
 			continue
 		}
-		if x := s.lossOf(v.MemberID, v.By); x != nil {
-			x.watched = i
-			x.after = latest(x.after, v.After.Add(-skew))
-			x.by = earliest(x.by, v.By.Add(skew))
+		if s.replacedOf(v.MemberID) || s.classic() && s.listedAfter(v.MemberID, v.By) {
 			continue
 		}
-		if s.replacedOf(v.MemberID) {
+		if x := s.lossOf(v.MemberID, v.By); x != nil {
+			x.narrow(i, v)
 			continue
 		}
 		m := s.member(v.MemberID)
@@ -244,6 +263,16 @@ func (s *groupStory) addWatched() {
 	}
 }
 
+// narrow takes over the watcher's bounds where they are about the same moment.
+func (l *loss) narrow(i int, v Loss) {
+	after, by := v.After.Add(-skew), v.By.Add(skew)
+	if by.Before(l.after) || after.After(l.by) {
+		return
+	}
+	l.watched = i
+	l.after, l.by = latest(l.after, after), earliest(l.by, by)
+}
+
 func (s *groupStory) lossOf(id string, near time.Time) *loss {
 	for _, x := range s.losses {
 		// A KIP-848 member may be lost twice under one id.
@@ -252,6 +281,10 @@ func (s *groupStory) lossOf(id string, near time.Time) *loss {
 		}
 	}
 	return nil
+}
+
+func (s *groupStory) listedAfter(id string, t time.Time) bool {
+	return slices.ContainsFunc(s.seen, func(l listing) bool { return l.from.After(t) && l.has(id) })
 }
 
 func (s *groupStory) replacedOf(id string) bool {

@@ -39,6 +39,8 @@ func pollIntervalView(l *loss) view {
 		return exclude(c, "it did not leave: "+l.leave.cite.Value)
 	case l.called.answer == isYes && l.s.classic():
 		return exclude(c, "somebody called with the old member id after the drop ("+l.called.cite.Value+"); a client that leaves drops its id first")
+	case l.leftAndBack():
+		return match(c, "the same member id came back and nobody was refused: it had left by itself, as a KIP-848 client does past its poll limit")
 	case l.overslept() == isNo:
 		return exclude(c, "its own metrics show at most "+seconds(l.client.poll)+" between two polls; its limit is "+limit)
 	case l.overslept() == isYes && l.longEnoughForPoll():
@@ -56,6 +58,12 @@ func pollIntervalView(l *loss) view {
 	default:
 		return leave(c, "how long it had not polled is not visible")
 	}
+}
+
+// leftAndBack says that a KIP-848 member came back under its id although it had
+// not been fenced: it had left, and its process went on.
+func (l *loss) leftAndBack() bool {
+	return !l.s.classic() && l.back != nil && l.back.sameID && l.called.answer == isNo
 }
 
 // noPollLimit recognises clients that never leave because of slow processing:

@@ -39,6 +39,14 @@ func quiet(f *facts, t tally) Outcome {
 		}
 		missing = append(missing, v.Subject+" was not looked at")
 	}
+	for _, g := range f.groups() {
+		if s := f.stability(g); !s.known && !s.changed && !f.sideShow(subjectGroup(g.ID)) {
+			return Outcome{Answer: Unknown, Subject: subjectGroup(g.ID), Blind: []Need{NeedWatcher, NeedOffsets}, Because: s.how}
+		}
+	}
+	for _, b := range f.brokers() {
+		missing = append(missing, b.quietMissing()...)
+	}
 	o := Outcome{Answer: Yes, Subject: targetSubject(f), Missing: unique(missing), Facts: []Fact{factSeconds("window_seconds", f.window())}}
 	var said []string
 	for _, b := range f.brokers() {
@@ -69,6 +77,31 @@ func (f *facts) sideShow(subject string) bool {
 	return g != nil && f.e.Target.Broker != nil && g.History.Known() == StatusSkipped
 }
 
+// quietMissing names what was not visible although something could show there.
+func (b *brokerFacts) quietMissing() []string {
+	if _, stop := b.unreadable(); stop {
+		return nil
+	}
+	var out []string
+	watched := append(routingSignals(), SignalErrors71, SignalEvictions)
+	if unseen := b.unseen(watched...); len(unseen) > 0 {
+		out = append(out, b.subject()+": not visible: "+strings.Join(unseen, ", "))
+	}
+	age, known := b.age()
+	if !known {
+		out = append(out, b.subject()+": its start time is not visible")
+	}
+	if !b.lead.known && known && age <= b.f.grace() {
+		out = append(out, b.subject()+": it restarted, and whether it leads its partitions again is not visible")
+	}
+	c := b.cache()
+	young := known && age < plateauFrom
+	if c.demand.low < 0 && (young || c.sessions >= plateauShare*c.capacity) {
+		out = append(out, b.subject()+": the number of clients that need a session is not known")
+	}
+	return out
+}
+
 // maxSaid bounds the subjects that a quiet answer describes.
 const maxSaid = 3
 
@@ -89,11 +122,16 @@ func unique(in []string) []string {
 // normal describes a broker that has nothing wrong.
 func (b *brokerFacts) normal() (string, []Citation) {
 	w := span(b.f.cacheWindow())
-	cites := []Citation{b.cite(SignalErrors70, "0 session errors in "+w), b.cite(SignalEvictions, "0 evictions in "+w)}
-	words := fmt.Sprintf("Broker %d: no session error and no eviction in %s", b.ID, w)
-	if len(b.counter(SignalErrors70).within(b.f.cacheFrom(), b.f.at())) > 0 {
-		words = fmt.Sprintf("Broker %d: no session error that a restart does not explain, and no eviction in %s", b.ID, w)
-		cites[0] = b.cite(SignalErrors70, fmt.Sprintf("none in the last %s", span(b.counter(SignalErrors70).silent())))
+	e := b.counter(SignalErrors70)
+	words := fmt.Sprintf("Broker %d: no session error in %s", b.ID, w)
+	cites := []Citation{b.cite(SignalErrors70, "0 session errors in "+w)}
+	if len(e.within(b.f.cacheFrom(), b.f.at())) > 0 {
+		words = fmt.Sprintf("Broker %d: no session error in %s that a restart does not explain", b.ID, w)
+		cites[0] = b.cite(SignalErrors70, fmt.Sprintf("none in the last %s", span(e.silent())))
+	}
+	if b.counter(SignalEvictions).known {
+		words += ", no eviction"
+		cites = append(cites, b.cite(SignalEvictions, "0 evictions in "+w))
 	}
 	if n, ok := b.now(SignalSessions); ok {
 		words += ", " + b.sessionsWords(n)

@@ -143,7 +143,7 @@ func burstSeen(b *brokerFacts, x burst, age time.Duration) Outcome {
 
 func burstSummary(b *brokerFacts, x burst, over bool) string {
 	who := plural(x.total, "client", "clients")
-	if d := b.demand(); d.low >= 0 && float64(b.Demand.Consumers) >= x.total {
+	if b.demand().low >= 0 && float64(b.Demand.Consumers) >= x.total {
 		who = count(x.total) + " of " + plural(b.Demand.Consumers, "consumer", "consumers")
 	}
 	when := "after its restart at " + clock(b.start)
@@ -197,7 +197,7 @@ func burstCitations(b *brokerFacts, x burst) []Citation {
 		out = append(out, b.cite(SignalProcessStart, "started "+clock(b.start)))
 	}
 	if t := b.lead.back(); !t.IsZero() {
-		out = append(out, b.cite(SignalLeaders, fmt.Sprintf("leaders rose to %s at %s", count(b.lead.now), clock(t))))
+		out = append(out, b.cite(SignalLeaders, fmt.Sprintf("leaders 0 → %s at %s", count(b.lead.rises[0].n), clock(t))))
 	} else if b.lead.known {
 		out = append(out, b.cite(SignalLeaders, plural(b.lead.now, "partition", "partitions")+" led"))
 	}
@@ -232,7 +232,7 @@ func burstFacts(b *brokerFacts, x burst, over bool) []Fact {
 	if s, ok := b.lastSinceStart(); ok {
 		out = append(out, factTime("last_error_at", s.at))
 	}
-	if n, ok := b.clients(); ok {
+	if n, ok := b.hit(x); ok {
 		out = append(out, factCount("clients", n))
 	}
 	if n, ok := b.now(SignalSessions); ok {
@@ -242,6 +242,15 @@ func burstFacts(b *brokerFacts, x burst, over bool) []Fact {
 		out = append(out, factCount("evictions", ev.raw))
 	}
 	return append(out, b.slotFacts()...)
+}
+
+// hit is the number of clients that can have been hit, as precisely as known:
+// consumers by topology if the errors fit in, else the looser bound.
+func (b *brokerFacts) hit(x burst) (float64, bool) {
+	if b.demand().low >= 0 && float64(b.Demand.Consumers) >= x.total {
+		return float64(b.Demand.Consumers), true
+	}
+	return b.clients()
 }
 
 // slotFacts are the configured slots and the capacity, where known.

@@ -72,6 +72,9 @@ func (s *groupStory) foundDeploy(mine []*loss, l *loss) Outcome {
 		o.NextLookSeconds = 60
 		o.Decides = "Whether the member count is back at " + count(s.baseline()) + " within " + span(grace) + "."
 	}
+	if !s.g.LagReading.Usable() || len(s.g.Lag) == 0 {
+		o.Missing = append(o.Missing, "whether lag keeps rising: it was not read")
+	}
 	if grown := s.lagGrown(last.by); grown > s.f.l.LagGrowthRecords {
 		o.Missing = append(o.Missing, fmt.Sprintf("falling lag: it has grown by %s since %s, which a deploy alone does not explain once it is over", plural(grown, "record", "records"), clock(last.by)))
 	}

@@ -92,6 +92,9 @@ func (s *groupStory) found(c Class, mine []*loss) Outcome {
 		return s.foundDeploy(mine, l)
 	}
 	o := l.outcome(c, mine)
+	if c == JoinSyncRace {
+		o.Facts = append(o.Facts, joinFacts(l)...)
+	}
 	o.Provisional = l.back == nil && (c == SessionTimeout || c == PollInterval)
 	if o.Provisional {
 		o.NextLookSeconds = l.nextLook()

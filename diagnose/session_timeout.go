@@ -35,6 +35,8 @@ func sessionTimeoutView(l *loss) view {
 		return exclude(c, "the member left by itself ("+l.leave.cite.Value+"); a session that runs out sends no LeaveGroup")
 	case l.leftAtOnce():
 		return exclude(c, "it was dropped "+l.sil.words()+" after its last commit, sooner than its session timeout of "+seconds(l.session())+" allows")
+	case l.leftAndBack():
+		return exclude(c, "its member id came back and nobody was refused; a fenced member is refused first")
 	case l.neverSynced():
 		return exclude(c, "it had never synced: its SyncGroup was refused after the drop, one rebalance timeout after it joined")
 	case l.back == nil:

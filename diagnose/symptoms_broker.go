@@ -97,7 +97,7 @@ func oddRouting(b *brokerFacts) (symptom, bool) {
 		Decides:    "whether several brokers advertise one address",
 		By:         []Class{MisroutedSessions, CacheThrash},
 	}
-	for _, sig := range []Signal{SignalRebootstrap, SignalErrors106, SignalNotLeaderFetch, SignalNotLeaderList} {
+	for _, sig := range routingSignals() {
 		if n := b.counter(sig).increase(b.f.cacheFrom(), b.f.at()); n > 0 {
 			s.Citations = append(s.Citations, b.cite(sig, plural(n, "error", "errors")+" in "+span(b.f.cacheWindow())))
 		}

@@ -109,23 +109,24 @@ const maxOpen = 6
 
 // blindUndecided is the answer when nothing was found and too little could be
 // read to call it quiet.
-func blindUndecided(f *facts, t tally) Outcome {
+func blindUndecided(f *facts, t tally, notQuiet Outcome) Outcome {
 	o := Outcome{Answer: Unknown, Subject: targetSubject(f)}
-	var blind []string
+	if fl := f.e.Cluster.Flavour; f.foreign() && len(f.groups()) == 0 {
+		o.Summary = "Not applicable: this cluster is " + fl + ", and the classes of fetch sessions are about Apache Kafka."
+		o.Facts = undecidedFacts(f, nil)
+		return o
+	}
+	blind := f.blindWords(notQuiet)
 	for _, v := range t {
 		if v.Answer != Unknown {
 			continue
 		}
-		for _, n := range v.Blind {
-			r := f.needReading(n, v.Subject)
-			blind = append(blind, fmt.Sprintf("%s (%s)", strings.ReplaceAll(string(n), "_", " "), r.Known()))
-		}
+		blind = append(blind, f.blindWords(v.Outcome)...)
 		if len(o.Alternatives) < maxOpen && !slices.ContainsFunc(o.Alternatives, func(a Alternative) bool { return a.Class == v.rule.Class }) {
 			o.Alternatives = append(o.Alternatives, Alternative{Class: v.rule.Class, Because: v.Because})
 		}
 	}
-	slices.Sort(blind)
-	blind = slices.Compact(blind)
+	blind = unique(blind)
 	o.Facts = undecidedFacts(f, o.Alternatives)
 	if len(blind) == 0 {
 		o.Summary = "There was nothing to look at: no broker and no group of this question could be read."
@@ -135,6 +136,15 @@ func blindUndecided(f *facts, t tally) Outcome {
 	o.Summary = "Nothing wrong was seen, but too little could be read to say that all is well. Not visible: " + strings.Join(blind, ", ") + "."
 	o.Decides = "what could not be read: " + strings.Join(blind, ", ")
 	return o
+}
+
+// blindWords says what an answer could not read: "slots (forbidden)".
+func (f *facts) blindWords(o Outcome) []string {
+	var out []string
+	for _, n := range o.Blind {
+		out = append(out, fmt.Sprintf("%s (%s)", strings.ReplaceAll(string(n), "_", " "), f.needReading(n, o.Subject).Known()))
+	}
+	return out
 }
 
 // targetSubject names what was asked about.
