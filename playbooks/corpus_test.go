@@ -3,10 +3,12 @@ package playbooks
 import (
 	"bytes"
 	"compress/gzip"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/kafka-oncall/kafka-oncall/diagnose"
@@ -15,36 +17,42 @@ import (
 // corpusDir is the classifier's corpus: real and synthetic evidence by class.
 const corpusDir = "../diagnose/testdata/corpus"
 
-// corpus classifies every case of the corpus.
+// corpus classifies every case of the corpus, once for all tests.
 func corpus(t *testing.T) map[string]diagnose.Diagnosis {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(corpusDir, "*", "*", "evidence.json*"))
-	if err != nil || len(files) == 0 {
+	all, err := classified()
+	if err != nil || len(all) == 0 {
 		t.Fatalf("no corpus: %v", err)
 	}
+	return all
+}
+
+var classified = sync.OnceValues(func() (map[string]diagnose.Diagnosis, error) {
+	files, err := filepath.Glob(filepath.Join(corpusDir, "*", "*", "evidence.json*"))
 	out := map[string]diagnose.Diagnosis{}
 	for _, f := range files {
-		data, err := os.ReadFile(f)
+		e, err := readEvidence(f)
 		if err != nil {
-			t.Fatal(err)
-		}
-		if strings.HasSuffix(f, ".gz") {
-			z, err := gzip.NewReader(bytes.NewReader(data))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if data, err = io.ReadAll(z); err != nil {
-				t.Fatal(err)
-			}
-		}
-		e, err := diagnose.Decode(data)
-		if err != nil {
-			t.Fatalf("%s: %v", f, err)
+			return nil, fmt.Errorf("%s: %w", f, err)
 		}
 		name, _ := filepath.Rel(corpusDir, filepath.Dir(f))
 		out[filepath.ToSlash(name)] = diagnose.Classify(e, diagnose.DefaultLimits())
 	}
-	return out
+	return out, err
+})
+
+func readEvidence(file string) (diagnose.Evidence, error) {
+	data, err := os.ReadFile(file)
+	if err == nil && strings.HasSuffix(file, ".gz") {
+		var z *gzip.Reader
+		if z, err = gzip.NewReader(bytes.NewReader(data)); err == nil {
+			data, err = io.ReadAll(z)
+		}
+	}
+	if err != nil {
+		return diagnose.Evidence{}, err
+	}
+	return diagnose.Decode(data)
 }
 
 // Every verdict the classifier gives has its words: a one-line text, a step

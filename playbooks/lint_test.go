@@ -106,7 +106,10 @@ func lintOne(t *testing.T, text string) []Problem {
 }
 
 func TestLintWantsAPlaybookForEachJudgedClass(t *testing.T) {
-	set := defaultSet(t)
+	set, err := Default()
+	if err != nil {
+		t.Fatal(err)
+	}
 	delete(set.books, diagnose.CacheThrash)
 	ps := Lint(set, diagnose.Rules())
 	if len(ps) != 1 || ps[0].String() != "cache-thrash.yaml: the class cache-thrash is judged and has no playbook" {

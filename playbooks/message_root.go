@@ -122,7 +122,7 @@ func summary(d diagnose.Diagnosis) Rich {
 	if f.Summary != "" {
 		r = append(r, Span{Text: Clean(f.Summary, maxSummary)})
 	}
-	if n := len(f.Alternatives); n > 1 || n == 1 && f.Class != diagnose.Undecided {
+	if len(f.Alternatives) > 0 {
 		r = append(r, Span{Text: space(r) + alternativesLabel(f) + ": "})
 		for i, a := range f.Alternatives {
 			if i > 0 {
@@ -132,9 +132,10 @@ func summary(d diagnose.Diagnosis) Rich {
 		}
 		r = append(r, Span{Text: "."})
 	}
-	// The first step of an undecided case is to get what decides.
-	if f.Decides != "" && f.Class != diagnose.Undecided {
-		r = append(r, Span{Text: space(r) + decidesLabel(f) + ": " + Clean(sentence(f.Decides), maxLine)})
+	// The first step of an undecided case is to get what decides, and a
+	// confirmed one has nothing left to decide.
+	if f.Decides != "" && f.Class != diagnose.Undecided && f.Confidence != diagnose.Confirmed {
+		r = append(r, Span{Text: space(r) + decidesLabel(f) + ": " + lowerFirst(Clean(sentence(f.Decides), maxLine))})
 	}
 	if n := len(d.Findings) - 1; n > 0 {
 		also := d.Findings[1]
@@ -148,15 +149,15 @@ func summary(d diagnose.Diagnosis) Rich {
 }
 
 func alternativesLabel(f diagnose.Finding) string {
-	if f.Class == diagnose.Undecided && len(f.Alternatives) > 1 {
-		return "It is one of"
+	if f.Class == diagnose.Undecided {
+		return "It could be"
 	}
 	return "It could also be"
 }
 
 // decidesLabel says whether an observation or time has to tell.
 func decidesLabel(f diagnose.Finding) string {
-	if len(f.Alternatives) == 0 && f.Confidence == diagnose.Provisional {
+	if len(f.Alternatives) == 0 && f.Class != diagnose.Undecided {
 		return "What time has to show"
 	}
 	return "What decides"

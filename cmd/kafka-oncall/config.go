@@ -154,6 +154,7 @@ func (c *config) relativeTo(dir string) {
 	join(&c.Slack.BotTokenFile)
 	join(&c.Slack.AppTokenFile)
 	for i := range c.Clusters {
+		c.Clusters[i].Prometheus.HTTP.SetDirectory(dir)
 		k := &c.Clusters[i].Kafka
 		for _, p := range []*string{
 			&k.TLS.CAFile, &k.TLS.CertFile, &k.TLS.KeyFile, &k.SASL.PasswordFile,

@@ -24,7 +24,7 @@ type diagnoseFlags struct {
 	group, topic, since, at, output string
 	record                          string
 	broker                          int32
-	budget                          time.Duration
+	budget, watch                   time.Duration
 }
 
 func (a *app) diagnoseCommand() *cobra.Command {
@@ -62,7 +62,9 @@ Exit code: 0 nothing wrong found, 10 a cause was named, 20 cannot tell yet,
 	fl.StringVarP(&f.output, "output", "o", "text", "text, json or markdown")
 	fl.StringVar(&f.record, "record", "", "write the evidence to a file that replays to the same verdict (.json or .json.gz)")
 	fl.DurationVar(&f.budget, "budget", 0, "time for reading all sources (default 10s)")
+	fl.DurationVar(&f.watch, "watch", 0, "keep looking for this long and print each change of the verdict, for example 15m")
 	c.MarkFlagsMutuallyExclusive("group", "broker", "topic")
+	c.MarkFlagsMutuallyExclusive("watch", "at")
 	return c
 }
 
@@ -84,18 +86,24 @@ func (a *app) diagnose(ctx context.Context, f diagnoseFlags, hasBroker bool) err
 		return err
 	}
 	request.Target.Cluster = cluster.Name
-	e, err := a.read(ctx, cluster, request)
+	col, err := a.newCollector(cluster, a)
 	if err != nil {
-		return err
+		return &exitError{exitUsage, err}
 	}
-	if f.record != "" {
-		if err := saveEvidence(f.record, e); err != nil {
-			return failed("%w", err)
+	look := func() (diagnose.Diagnosis, error) {
+		e, err := a.read(ctx, col, cluster, request)
+		if err == nil && f.record != "" {
+			err = saveEvidence(f.record, e)
 		}
+		return diagnose.Classify(e, limits), err
 	}
-	d := diagnose.Classify(e, limits)
-	if err := write(d); err != nil {
-		return failed("print the diagnosis: %w", err)
+	d, err := keepLooking(ctx, f.watch, look, write)
+	if err != nil {
+		var e *exitError
+		if errors.As(err, &e) {
+			return err
+		}
+		return failed("%w", err)
 	}
 	if code := exitCode(d); code != exitQuiet {
 		return &exitError{code: code}
@@ -104,11 +112,7 @@ func (a *app) diagnose(ctx context.Context, f diagnoseFlags, hasBroker bool) err
 }
 
 // read collects evidence and shows on a terminal what takes time.
-func (a *app) read(ctx context.Context, c clusterConfig, r diagnose.Request) (diagnose.Evidence, error) {
-	col, err := a.newCollector(c, a)
-	if err != nil {
-		return diagnose.Evidence{}, &exitError{exitUsage, err}
-	}
+func (a *app) read(ctx context.Context, col collector, c clusterConfig, r diagnose.Request) (diagnose.Evidence, error) {
 	p := progress{w: a.stderr, on: isTerminal(a.stderr)}
 	p.start(c.Budget)
 	e := col.Collect(ctx, r)
