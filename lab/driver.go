@@ -124,14 +124,16 @@ func (p *player) fetchLoop(ctx context.Context) {
 	}
 }
 
+// fetch is one request and its answer. The end of the run does not cut it short: a
+// session whose id never arrived could not be closed, and would stay in the cache.
 func (p *player) fetch(ctx context.Context, want []int32) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
 	plan := p.session.next(want)
-	resp, err := p.request(plan).RequestWith(ctx, p.cl.Broker(int(p.d.c.Info().Brokers[0].ID)))
+	resp, err := p.request(plan).RequestWith(ctx, p.cl.Broker(p.d.c.Info().Brokers[0].ID))
 	if err != nil {
 		p.session.broken()
-		if ctx.Err() == nil {
-			p.d.otherError.Add(1)
-		}
+		p.d.otherError.Add(1)
 		return
 	}
 	p.count(plan, resp)
@@ -184,7 +186,7 @@ func (p *player) drain() {
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
 	defer cancel()
 	if p.session.id != 0 {
-		_, _ = p.request(fetchPlan{id: p.session.id, epoch: -1}).RequestWith(ctx, p.cl.Broker(int(p.d.c.Info().Brokers[0].ID)))
+		_, _ = p.request(fetchPlan{id: p.session.id, epoch: -1}).RequestWith(ctx, p.cl.Broker(p.d.c.Info().Brokers[0].ID))
 	}
 	_ = poll(ctx, 20*time.Millisecond, "the member to leave", func(context.Context) (bool, error) { return p.left.Load(), nil })
 }

@@ -174,6 +174,10 @@ func playCache(ctx context.Context, r *run, vary bool) error {
 	r.t.Parameters = map[string]any{"clients": total, "groups": len(d.groups), "slots": r.c.Info().Slots, "capacity": r.c.Info().Capacity,
 		"partitions_per_client": cachePerMember, "fetch_interval_ms": d.every.Milliseconds(), "sizes_vary": vary}
 	r.t.Expected["sessions"], r.t.Expected["demand"] = float64(r.c.Info().Capacity), float64(total)
+	// A scrape or two, so that what an earlier run did is not counted as this one's.
+	if err := sleep(ctx, 3*time.Second); err != nil {
+		return err
+	}
 	r.at(EventReady, "%d clients are about to start against %d slots", total, r.c.Info().Capacity)
 	if err := d.start(ctx); err != nil {
 		return err

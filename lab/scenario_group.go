@@ -228,12 +228,13 @@ func playJoinSyncRace(ctx context.Context, r *run) error {
 	if !ok {
 		return fmt.Errorf("the third member could not join: %w", <-ended)
 	}
-	r.t.Subject.ClientID, r.t.Subject.MemberID = k.clientID("c"), m.id
+	id := m.id // set before the event was sent, and the member's own from here on
+	r.t.Subject.ClientID, r.t.Subject.MemberID = k.clientID("c"), id
 	r.at(EventFault, "%s %s", k.clientID("c"), first)
-	if err := r.waitDropped(ctx, k, m.id, 2*maxPollInterval); err != nil {
+	if err := r.waitDropped(ctx, k, id, 2*maxPollInterval); err != nil {
 		return err
 	}
-	r.at(EventEffect, "member %s is out of the group", m.id)
+	r.at(EventEffect, "member %s is out of the group", id)
 	for text := range events {
 		r.note("%s: %s", k.clientID("c"), text)
 	}
