@@ -18,6 +18,7 @@ type Delivery struct {
 	sent     time.Time
 	attempts int
 	timer    *time.Timer
+	onTheWay bool // written to its connection
 	acked    bool
 	failed   string
 	done     chan struct{} // closed when acknowledged or given up
@@ -59,7 +60,7 @@ func (d *Double) dispatch(v *Delivery) {
 	if v.body == nil {
 		v.body = v.payload(l)
 	}
-	v.link, v.sent = l, time.Now()
+	v.link, v.sent, v.onTheWay = l, time.Now(), false
 	v.attempts++
 	v.timer = time.AfterFunc(d.lim.AckWithin, func() { d.overdue(v) })
 	frame := object{"envelope_id": v.id, "type": v.kind, "payload": v.body, "accepts_response_payload": v.kind == "slash_commands"}
@@ -71,8 +72,29 @@ func (d *Double) dispatch(v *Delivery) {
 	}
 	frozen := l.isIced
 	d.mu.Unlock()
-	if !frozen && !l.send(frame) {
+	switch {
+	case frozen:
+		d.written(v, l)
+	case l.send(frame):
+		d.written(v, l)
+	default:
 		d.elsewhere(v, l)
+	}
+}
+
+// written notes that a delivery is on its way. If its connection ended in that
+// very moment, it is lost.
+func (d *Double) written(v *Delivery, l *link) {
+	d.mu.Lock()
+	v.onTheWay = true
+	open := v.acked || v.failed != ""
+	d.mu.Unlock()
+	select {
+	case <-l.done:
+		if !open {
+			d.lost(v, l)
+		}
+	default:
 	}
 }
 
@@ -180,7 +202,7 @@ func (d *Double) giveUp(v *Delivery, why string) {
 func (d *Double) orphans(l *link) []*Delivery {
 	var out []*Delivery
 	for _, id := range sortedKeys(d.sock.pending) {
-		if v := d.sock.pending[id]; v.link == l && !v.acked && v.failed == "" {
+		if v := d.sock.pending[id]; v.link == l && v.onTheWay && !v.acked && v.failed == "" {
 			out = append(out, v)
 		}
 	}
@@ -190,18 +212,21 @@ func (d *Double) orphans(l *link) []*Delivery {
 // lost handles a delivery whose connection ended unacknowledged: events come
 // again, commands and clicks are gone.
 func (d *Double) lost(v *Delivery, l *link) {
-	v.timer.Stop()
-	if v.kind == "events_api" {
-		d.dispatch(v)
+	d.mu.Lock()
+	if v.acked || v.failed != "" || v.link != l || !v.onTheWay {
+		d.mu.Unlock()
 		return
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if v.acked || v.failed != "" {
+	v.timer.Stop()
+	v.onTheWay = false
+	if v.kind == "events_api" {
+		d.mu.Unlock()
+		d.dispatch(v)
 		return
 	}
 	d.violation("%s was lost with connection %d", v.what, l.id)
 	d.giveUp(v, "lost with its connection")
+	d.mu.Unlock()
 }
 
 // undelivered are events that wait for a connection; d.mu is held.
