@@ -97,6 +97,9 @@ func withEntities(s string, like run) []run {
 	return out
 }
 
+// linkMark is the label of a link to where a value comes from.
+const linkMark = "▸"
+
 // plainText is mrkdwn without its marks.
 func plainText(s string) string {
 	var b strings.Builder
@@ -104,6 +107,8 @@ func plainText(s string) string {
 		switch {
 		case r.pre:
 			b.WriteString("\n    " + strings.ReplaceAll(r.text, "\n", "\n    ") + "\n")
+		case r.url != "" && r.text == linkMark:
+			// A mark that only carries a link says nothing on a terminal.
 		case r.url != "" && r.text != r.url:
 			b.WriteString(r.text + " (" + r.url + ")")
 		default:

@@ -3,20 +3,32 @@ package slackdouble
 import (
 	"fmt"
 	"strings"
+	"unicode"
 )
 
 // Terminal shows a message as lines of a terminal.
 func (m *Message) Terminal() string { return strings.Join(m.lines(), "\n") }
 
 func (m *Message) lines() []string {
-	if len(m.Blocks) == 0 {
-		return strings.Split(plainText(m.Text), "\n")
+	out := strings.Split(plainText(m.Text), "\n")
+	if len(m.Blocks) > 0 {
+		out = nil
 	}
-	var out []string
 	for _, b := range m.Blocks {
 		out = append(out, blockLines(b)...)
 	}
+	for i := range out {
+		out[i] = strings.Map(printable, out[i])
+	}
 	return out
+}
+
+// printable keeps a terminal from obeying what a message holds.
+func printable(r rune) rune {
+	if unicode.IsControl(r) {
+		return -1
+	}
+	return r
 }
 
 func blockLines(b object) []string {
@@ -67,10 +79,19 @@ func textOf(v any) string {
 	return s
 }
 
-// Show renders an entry of the journal for a terminal: who did what, and the
-// message as it stands then. It is empty for entries that a reader of the
-// channel would not see.
-func (e Entry) Show(width int) string {
+// Teller tells the journal on a terminal. It remembers every message, so that an
+// edit shows what changed and not the whole card again.
+type Teller struct {
+	width int
+	last  map[string][]string
+}
+
+// NewTeller makes a teller for a terminal of that width.
+func NewTeller(width int) *Teller { return &Teller{width: width, last: map[string][]string{}} }
+
+// Tell renders an entry: who did what, and the message as it stands then. It is
+// empty for entries that a reader of the channel would not see.
+func (t *Teller) Tell(e Entry) string {
 	at := e.At.UTC().Format("15:04:05")
 	switch e.Kind {
 	case Commanded:
@@ -78,33 +99,66 @@ func (e Entry) Show(width int) string {
 	case Clicked:
 		return fmt.Sprintf("%s  > presses [ %s ]", at, e.Detail)
 	case Posted, Edited, Private:
-		what := map[Kind]string{Posted: "new message", Edited: "edited", Private: "answer, only visible to you"}[e.Kind]
-		if e.Kind == Edited && e.Message.OnlyFor != "" {
-			what = "private answer edited"
+		key := e.Message.Channel + e.Message.TS
+		lines := e.Message.lines()
+		shown := lines
+		if before, known := t.last[key]; known {
+			shown = changedLines(before, lines)
 		}
-		if e.Message.ThreadTS != "" {
-			what += ", in the thread"
-		}
-		if e.Message.Broadcast {
-			what += ", also sent to the channel"
-		}
-		who := botName
-		if !e.Message.Bot {
-			who = "a person"
-		}
-		return fmt.Sprintf("%s  %s · %s\n%s", at, who, what, frame(e.Message, width))
+		t.last[key] = lines
+		return fmt.Sprintf("%s  %s\n%s", at, caption(e), frame(shown, e.Message.ThreadTS != "", t.width))
 	}
 	return ""
 }
 
-// frame sets a message beside a line, indented if it is a reply.
-func frame(m *Message, width int) string {
-	indent := "          "
+// caption says what happened to a message.
+func caption(e Entry) string {
+	m := e.Message
+	what := map[Kind]string{Posted: "new message", Edited: "message edited", Private: "answer, only visible to you"}[e.Kind]
+	if e.Kind == Edited && m.OnlyFor != "" {
+		what = "private answer edited"
+	}
 	if m.ThreadTS != "" {
+		what += ", in the thread"
+	}
+	if m.Broadcast {
+		what += ", also sent to the channel"
+	}
+	if !m.Bot {
+		return "somebody · " + what
+	}
+	return botName + " · " + what
+}
+
+// changedLines keeps the headline and the lines that were not there before, and
+// marks where the same lines as before were left out.
+func changedLines(before, now []string) []string {
+	old := map[string]bool{}
+	for _, l := range before {
+		old[l] = true
+	}
+	var out []string
+	for i, l := range now {
+		switch {
+		case i == 0 || !old[l]:
+			out = append(out, l)
+		case out[len(out)-1] != unchanged:
+			out = append(out, unchanged)
+		}
+	}
+	return out
+}
+
+const unchanged = "  …"
+
+// frame sets lines beside a bar, indented for a reply.
+func frame(lines []string, reply bool, width int) string {
+	indent := "          "
+	if reply {
 		indent += "    "
 	}
 	var b strings.Builder
-	for _, line := range m.lines() {
+	for _, line := range lines {
 		for _, part := range wrap(line, max(width-len(indent)-2, 20)) {
 			b.WriteString(strings.TrimRight(indent+"│ "+part, " ") + "\n")
 		}
@@ -122,7 +176,7 @@ func wrap(line string, width int) []string {
 	switch {
 	case strings.HasPrefix(line, "• "):
 		hang = "  "
-	case strings.HasPrefix(line, "    "):
+	case strings.HasPrefix(line, "  "):
 		return []string{line}
 	}
 	out := []string{words[0]}
@@ -141,7 +195,7 @@ func wrap(line string, width int) []string {
 func ShowThread(messages []*Message, width int) string {
 	var parts []string
 	for _, m := range messages {
-		parts = append(parts, frame(m, width))
+		parts = append(parts, frame(m.lines(), m.ThreadTS != "", width))
 	}
 	return strings.Join(parts, "\n\n")
 }
