@@ -114,7 +114,7 @@ func (c *collection) readTopology(ctx context.Context) {
 func (c *collection) kafkaDown() bool { return !c.topoRead.OK() }
 
 func (c *collection) beginPrometheus(ctx context.Context) section[PrometheusResult] {
-	p := c.r.cfg.Prometheus
+	p := c.r.metrics
 	if p == nil {
 		return never(PrometheusResult{Source: diagnose.MetricsSource{Reading: skipped("no Prometheus is configured")}})
 	}
@@ -231,7 +231,7 @@ func mergeSuspects(a, b []suspect) []suspect {
 const maxClientIDs = 50
 
 func (c *collection) beginClients(ctx context.Context) section[clientsResult] {
-	p := c.r.cfg.Prometheus
+	p := c.r.metrics
 	ids := c.clientIDs()
 	switch {
 	case p == nil:

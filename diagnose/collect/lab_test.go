@@ -2,10 +2,13 @@ package collect
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
 	"log/slog"
 	"net"
+	"strconv"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -29,6 +32,52 @@ type fakeKafka struct {
 	calls *calls
 	k     *Kafka
 	admin *kgo.Client
+
+	mu sync.Mutex
+	// muted are requests that a broker swallows.
+	muted map[mute]bool
+}
+
+type mute struct {
+	node int32
+	key  int16
+}
+
+// silence makes a broker never answer one kind of request of the client under
+// test.
+func (f *fakeKafka) silence(node int32, key kmsg.Key) { f.setMuted(node, key, true) }
+
+// unsilence ends it.
+func (f *fakeKafka) unsilence(node int32, key kmsg.Key) { f.setMuted(node, key, false) }
+
+func (f *fakeKafka) setMuted(node int32, key kmsg.Key, on bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.muted[mute{node, key.Int16()}] = on
+}
+
+// muteConn drops what is muted on its way to the broker, and all that follows:
+// a broker works on one request of a connection at a time.
+type muteConn struct {
+	net.Conn
+	f    *fakeKafka
+	node int32
+	deaf atomic.Bool
+}
+
+// Write drops a muted request. A request is written in one piece: four bytes of
+// length, then the key.
+func (c *muteConn) Write(b []byte) (int, error) {
+	c.f.mu.Lock()
+	drop := len(b) > 6 && c.f.muted[mute{c.node, int16(binary.BigEndian.Uint16(b[4:]))}]
+	c.f.mu.Unlock()
+	if drop {
+		c.deaf.Store(true)
+	}
+	if c.deaf.Load() {
+		return len(b), nil
+	}
+	return c.Conn.Write(b)
 }
 
 // calls counts requests by broker and key.
@@ -92,7 +141,7 @@ func newFake(t *testing.T, brokers int, opts ...kfake.Opt) *fakeKafka {
 		t.Fatal(err)
 	}
 	t.Cleanup(c.Close)
-	f := &fakeKafka{t: t, c: c, net: vn, addr: "localhost:9092", calls: &calls{by: map[int32]map[int16]int{}}}
+	f := &fakeKafka{t: t, c: c, net: vn, addr: "localhost:9092", calls: &calls{by: map[int32]map[int16]int{}}, muted: map[mute]bool{}}
 	f.k = f.client(KafkaConfig{})
 	f.admin = f.kgo()
 	return f
@@ -111,7 +160,13 @@ func (f *fakeKafka) client(cfg KafkaConfig) *Kafka {
 }
 
 func (f *fakeKafka) dial(ctx context.Context, network, host string) (net.Conn, error) {
-	return f.net.DialContext(ctx, network, host)
+	conn, err := f.net.DialContext(ctx, network, host)
+	if err != nil {
+		return nil, err
+	}
+	_, port, _ := net.SplitHostPort(host)
+	n, _ := strconv.Atoi(port)
+	return &muteConn{Conn: conn, f: f, node: int32(n - 9092)}, nil
 }
 
 func (f *fakeKafka) kgo(opts ...kgo.Opt) *kgo.Client {

@@ -45,11 +45,18 @@ const (
 // Runner fills an Evidence from all sources within one time budget. It is safe
 // for concurrent use.
 type Runner struct {
-	cfg RunnerConfig
-	log *slog.Logger
+	cfg     RunnerConfig
+	log     *slog.Logger
+	metrics metricsReader // nil = none configured
 
 	mu   sync.Mutex
 	topo *topology // the last one read, for when Kafka does not answer
+}
+
+// metricsReader is what the runner needs of [Prometheus].
+type metricsReader interface {
+	Brokers(ctx context.Context, at time.Time, rng time.Duration, known []BrokerInfo) PrometheusResult
+	Clients(ctx context.Context, at time.Time, rng time.Duration, clientIDs []string) (diagnose.Reading, []diagnose.Client)
 }
 
 // NewRunner prepares a Runner.
@@ -61,7 +68,11 @@ func NewRunner(cfg RunnerConfig, log *slog.Logger) *Runner {
 		cfg.Budget = defaultBudget
 	}
 	cfg.Now = clock(cfg.Now)
-	return &Runner{cfg: cfg, log: log.With("component", "collect", "cluster", cfg.Cluster)}
+	r := &Runner{cfg: cfg, log: log.With("component", "collect", "cluster", cfg.Cluster)}
+	if cfg.Prometheus != nil {
+		r.metrics = cfg.Prometheus
+	}
+	return r
 }
 
 // Collect reads what the request asks for within the budget. It never fails:

@@ -27,6 +27,7 @@ func TestSweepRequestsDoNotDependOnGroups(t *testing.T) {
 			f.member("live", "t")
 			f.member("new", "t", kgo.ServerSideBalancer())
 			f.waitStable("live", len(counts)+1)
+			f.waitStable("new", len(counts)+1)
 			first := f.sweep() // connections and versions are known from here on
 			f.calls.reset()
 			s, err := f.k.sweepAll(f.ctx(), first.topo, everything(), clock(nil))
@@ -277,17 +278,5 @@ func TestSweepWithASilentBroker(t *testing.T) {
 				t.Errorf("group %s of broker %d seen: %v", id, g.coordinator, seen)
 			}
 		}
-	})
-}
-
-// silence makes a broker never answer one kind of request.
-func (f *fakeKafka) silence(node int32, key kmsg.Key) {
-	f.c.ControlKey(key.Int16(), func(kmsg.Request) (kmsg.Response, error, bool) {
-		f.c.KeepControl()
-		if f.c.CurrentNode() != node {
-			return nil, nil, false
-		}
-		f.c.SleepControl(func() { <-f.ctx().Done() })
-		return nil, nil, false
 	})
 }

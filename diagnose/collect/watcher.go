@@ -69,7 +69,8 @@ func clock(now func() time.Time) func() time.Time {
 const (
 	// maxEntries bounds the member slots in memory, about 150 B each.
 	maxEntries = 100_000
-	// maxLosses bounds the remembered losses.
+	// maxLosses is the number of losses that are remembered at least; twice as
+	// many at most.
 	maxLosses = 2000
 	// gapFactor times the interval without any answer is a gap in the watch.
 	gapFactor = 3
@@ -288,8 +289,9 @@ func (w *Watcher) lose(losses []diagnose.Loss) {
 		w.losses = append(w.losses, l)
 		w.metrics.lost(l.Group)
 	}
-	if over := len(w.losses) - maxLosses; over > 0 {
-		w.losses = append([]diagnose.Loss(nil), w.losses[over:]...)
+	// Twice the limit before it is cut: a copy for each loss would be quadratic.
+	if len(w.losses) > 2*maxLosses {
+		w.losses = append([]diagnose.Loss(nil), w.losses[len(w.losses)-maxLosses:]...)
 	}
 }
 
@@ -304,10 +306,18 @@ func (w *Watcher) forget(now time.Time) {
 			w.metrics.forget(id)
 		}
 	}
-	w.shortened = time.Time{}
-	for keep := w.cfg.Keep / 2; w.entries() > maxEntries && keep > w.cfg.Interval; keep /= 2 {
+	if w.shortened.Before(cut) {
+		w.shortened = time.Time{}
+	}
+	if w.entries() <= maxEntries {
+		return
+	}
+	// Down to three quarters, so that not every look has to cut.
+	for keep := w.cfg.Keep * 3 / 4; w.entries() > maxEntries*3/4 && keep > w.cfg.Interval; keep = keep * 3 / 4 {
 		w.shortened = now.Add(-keep)
-		w.forgetBefore(w.shortened)
+		for _, r := range w.groups {
+			r.forget(w.shortened)
+		}
 	}
 }
 

@@ -82,7 +82,9 @@ func options(cfg Config, log *slog.Logger, o Options) ([]kgo.Opt, error) {
 		kgo.ClientID(cfg.ClientID),
 		kgo.SoftwareNameAndVersion(softwareName, "1"),
 		kgo.DialTimeout(cfg.DialTimeout),
-		kgo.RequestTimeoutOverhead(cfg.RequestTimeout),
+		// The connection is given up a little after the request, so that a
+		// request that was too slow says so, and not "connection lost".
+		kgo.RequestTimeoutOverhead(cfg.RequestTimeout + time.Second),
 		kgo.RetryTimeout(cfg.RequestTimeout),
 		// One retry covers a connection that the broker closed while idle;
 		// anything more is the caller's decision at its next look.
