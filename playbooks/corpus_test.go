@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -55,6 +56,9 @@ func readEvidence(file string) (diagnose.Evidence, error) {
 	return diagnose.Decode(data)
 }
 
+// placeholder is a value that was not filled in; PromQL's braces hold matchers.
+var placeholder = regexp.MustCompile(`\{[a-z_]+\}`)
+
 // Every verdict the classifier gives has its words: a one-line text, a step
 // whose values are all there, and no placeholder left over.
 func TestEveryCorpusCaseHasItsWords(t *testing.T) {
@@ -76,7 +80,7 @@ func TestEveryCorpusCaseHasItsWords(t *testing.T) {
 		if len(m.Evidence) > evidenceInRoot {
 			t.Errorf("%s: %d lines of evidence in the root", name, len(m.Evidence))
 		}
-		if strings.ContainsAny(show(m)+show(Thread(v)), "{}") && !strings.Contains(show(Thread(v)), "{cluster") {
+		if placeholder.MatchString(show(m) + show(Thread(v))) {
 			t.Errorf("%s: a placeholder is left:\n%s", name, show(m))
 		}
 	}

@@ -87,7 +87,7 @@ func TestCheckConfigPointsAtEachProblem(t *testing.T) {
 		{"bad broker address", "localhost:9092", "localhost", `c.yaml:3:33: clusters[0].kafka.bootstrap_servers[0]: "localhost" is not host:port`},
 		{"no metrics", `    prometheus: {url: "http://localhost:9090"}` + "\n", "", "c.yaml:2:5: clusters[0].prometheus: url is missing"},
 		{"no name", "name: kafka-prod", `name: ""`, "c.yaml:2:11: clusters[0].name: wants 1 to 100 letters"},
-		{"window too short", "    kafka:", "    window: 5m\n    kafka:", "c.yaml:3:13: clusters[0].window: must be 6m to 24h"},
+		{"window too short", "    kafka:", "    window: 30s\n    kafka:", "c.yaml:3:13: clusters[0].window: must be 1m to 24h"},
 		{"not a duration", "    kafka:", "    window: 5\n    kafka:", "c.yaml:3:13: clusters[0].window"},
 		{"bad level", "slack:", "log: {level: loud}\nslack:", `c.yaml:5:14: log.level: "loud" is not`},
 		{"bad share", "slack:", "limits: {near_share: 80}\nslack:", "c.yaml:5:22: limits.near_share: must be above 0 and at most 1"},

@@ -88,8 +88,8 @@ func (k *configCheck) cluster(field string, c clusterConfig) {
 	if !clusterName.MatchString(c.Name) {
 		k.add(field+".name", "wants 1 to 100 letters, digits and . _ : / -, the name that alerts use for the cluster")
 	}
-	if c.Window < 6*time.Minute || c.Window > 24*time.Hour {
-		k.add(field+".window", "must be 6m to 24h: evictions come in waves of 120 s, and three of them have to fit")
+	if c.Window < time.Minute || c.Window > 24*time.Hour {
+		k.add(field+".window", "must be 1m to 24h; fetch sessions are always judged over at least 6m, three waves of eviction")
 	}
 	if c.Budget < time.Second || c.Budget > time.Minute {
 		k.add(field+".budget", "must be 1s to 1m")

@@ -303,11 +303,11 @@ func (t *theatre) showPage(ctx context.Context, addr string) error {
 
 // printThread prints every post and edit as it happens.
 func (t *theatre) printThread(ctx context.Context) error {
-	seen := 0
+	seen, teller := 0, slackdouble.NewTeller(100)
 	show := func() {
 		for _, e := range t.slack.Journal(seen) {
 			seen = e.Seq
-			if text := e.Show(100); text != "" {
+			if text := teller.Tell(e); text != "" {
 				t.say("%s\n", text)
 			}
 		}

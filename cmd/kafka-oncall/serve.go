@@ -61,12 +61,8 @@ func (a *app) serveConfig(file string) (config, error) {
 	if cfg.Slack, err = cfg.Slack.Resolve(a.getenv); err != nil {
 		return cfg, &exitError{exitUsage, err}
 	}
-	for _, f := range cfg.Webhook.BearerTokenFiles {
-		token, err := readBounded(f, 64<<10)
-		if err != nil {
-			return cfg, failed("read the webhook's token: %w", err)
-		}
-		cfg.Server.WebhookTokens = append(cfg.Server.WebhookTokens, strings.TrimSpace(string(token)))
+	if cfg.Server.WebhookTokens, err = cfg.webhookTokens(); err != nil {
+		return cfg, failed("read the webhook's token: %w", err)
 	}
 	return cfg, nil
 }

@@ -22,7 +22,8 @@ type RunnerConfig struct {
 	// within the budget instead.
 	Watcher *Watcher
 	// Window is the span to judge when the request names none; default 10 min,
-	// never under 6 min (three waves of 120 s).
+	// never under 1 min. The fetch-session rules judge at least 6 min whatever it
+	// is (three waves of 120 s); samples reach back that far.
 	Window time.Duration
 	// Budget is the time for one collection; default 10 s.
 	Budget time.Duration
@@ -32,7 +33,7 @@ type RunnerConfig struct {
 
 const (
 	defaultWindow = 10 * time.Minute
-	minWindow     = 6 * time.Minute
+	minWindow     = time.Minute
 	defaultBudget = 10 * time.Second
 	// metricsMargin is how far before the window samples are read: counters
 	// need a value from before it, and a restart burst its broker's start.
