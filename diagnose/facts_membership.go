@@ -22,8 +22,14 @@ type groupStory struct {
 	// replaced are static members whose member id changed under the same
 	// instance id: a restart within the session, or two processes with one id.
 	replaced []*loss
-	// owners holds the owner of each commit of the history, "" when unknown.
+	// first is the listing that showed a member first, fresh the members that
+	// each listing showed first.
+	first map[string]int
+	fresh [][]string
+	// owners holds the owner of each commit of the history, "" when unknown;
+	// owned the indexes of each member's commits.
 	owners []string
+	owned  map[string][]int
 }
 
 // listing is the member list as one record or snapshot shows it.
@@ -132,7 +138,12 @@ func (m membership) story(g *Group) *groupStory {
 func newStory(f *facts, g *Group) *groupStory {
 	s := &groupStory{f: f, g: g}
 	s.seen = listings(f, g)
+	s.first, s.fresh = firstSeen(s.seen)
 	s.owners = commitOwners(g)
+	s.owned = map[string][]int{}
+	for i, id := range s.owners {
+		s.owned[id] = append(s.owned[id], i)
+	}
 	s.follow()
 	s.addWatched()
 	s.findComebacks()

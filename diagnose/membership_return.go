@@ -27,14 +27,18 @@ func (s *groupStory) findComebacks() {
 // the same instance id, or else the same client id, on the same host if there
 // is such a one. Where all members share a client id, each new one counts once.
 func (s *groupStory) comeback(x *loss, taken map[string]bool) *comeback {
+	from := x.drop
+	if from < 0 { // the watcher's loss: by time
+		from = slices.IndexFunc(s.seen, func(l listing) bool { return !l.from.Before(x.after) })
+	}
+	if from < 0 {
+		return nil
+	}
 	for _, here := range []bool{true, false} {
-		for i := max(x.drop, 0); i < len(s.seen); i++ {
+		for i := from; i < len(s.seen); i++ {
 			l := s.seen[i]
-			if l.until.Before(x.after) {
-				continue
-			}
-			for _, id := range l.ids {
-				if taken[id] || !s.isNew(id, i, x) || !sameClient(x.m, l.members[id], here) {
+			for _, id := range s.fresh[i] {
+				if taken[id] || id == x.m.ID || !sameClient(x.m, l.members[id], here) {
 					continue
 				}
 				at := latest(l.from, x.by)
@@ -46,23 +50,6 @@ func (s *groupStory) comeback(x *loss, taken map[string]bool) *comeback {
 		}
 	}
 	return nil
-}
-
-// isNew says that a member was first listed at or after the drop.
-func (s *groupStory) isNew(id string, i int, x *loss) bool {
-	if id == x.m.ID {
-		return false
-	}
-	from := x.drop
-	if from < 0 { // the watcher's loss: by time
-		from = slices.IndexFunc(s.seen, func(l listing) bool { return !l.from.Before(x.after) })
-	}
-	for j := 0; j < from; j++ {
-		if s.seen[j].has(id) {
-			return false
-		}
-	}
-	return from >= 0 && i >= from
 }
 
 func sameClient(a, b RecordMember, here bool) bool {
@@ -84,17 +71,13 @@ func (s *groupStory) besides(x *loss) string {
 		if !l.has(x.m.ID) || l.from.Before(x.by.Add(-besideSpan(x))) {
 			continue
 		}
-		for _, id := range l.ids {
-			if id != x.m.ID && !s.listedBefore(id, i) && sameClient(x.m, l.members[id], false) {
+		for _, id := range s.fresh[i] {
+			if id != x.m.ID && sameClient(x.m, l.members[id], false) {
 				return id
 			}
 		}
 	}
 	return ""
-}
-
-func (s *groupStory) listedBefore(id string, i int) bool {
-	return slices.ContainsFunc(s.seen[:i], func(l listing) bool { return l.has(id) })
 }
 
 // besideSpan is how long before the drop a successor can have come: the session

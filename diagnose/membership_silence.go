@@ -75,8 +75,9 @@ func settledAt(h GroupHistory, i int) time.Time {
 // index of one commit each.
 func (s *groupStory) requests(id string, from, to time.Time) []int {
 	var out []int
-	for i, c := range s.g.History.Commits {
-		if i >= len(s.owners) || s.owners[i] != id || !c.At.After(from) || c.At.After(to) {
+	for _, i := range s.owned[id] {
+		c := s.g.History.Commits[i]
+		if !c.At.After(from) || c.At.After(to) {
 			continue
 		}
 		if n := len(out); n > 0 && c.At.Sub(s.g.History.Commits[out[n-1]].At) <= sameRequest {

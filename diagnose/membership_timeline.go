@@ -62,6 +62,20 @@ func snapshotListing(g *Group, i int, s GroupSnapshot) listing {
 	return l
 }
 
+// firstSeen indexes the first sight of each member.
+func firstSeen(seen []listing) (first map[string]int, fresh [][]string) {
+	first, fresh = map[string]int{}, make([][]string, len(seen))
+	for i, l := range seen {
+		for _, id := range l.ids {
+			if _, known := first[id]; !known {
+				first[id] = i
+				fresh[i] = append(fresh[i], id)
+			}
+		}
+	}
+	return first, fresh
+}
+
 // follow walks through the listings and notes who is no longer listed.
 func (s *groupStory) follow() {
 	last := map[string]int{} // present members, by the listing that showed them last
