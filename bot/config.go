@@ -24,8 +24,9 @@ type Config struct {
 	Fallback string `yaml:"fallback_channel"`
 	// Routes are tried in order.
 	Routes []Route `yaml:"routes"`
-	// Clusters are the configured clusters, for commands.
-	Clusters []Cluster `yaml:"clusters"`
+	// Clusters are the configured clusters, for commands; the caller sets them
+	// from its own list of clusters.
+	Clusters []Cluster `yaml:"-"`
 	// WorkspaceURL makes links to messages, for example https://acme.slack.com.
 	WorkspaceURL string `yaml:"workspace_url"`
 	// Links rewrites the beginning of links in alerts: Prometheus often gives

@@ -85,7 +85,7 @@ func (f *facts) needReading(n Need, subject string) Reading {
 	}
 	switch n {
 	case NeedBrokerMetrics:
-		return f.e.Metrics.Reading
+		return firstUnusable(f.e.Metrics.Reading, f.e.Cluster.Reading)
 	case NeedAdmin, NeedSlots, NeedDemand:
 		return firstUnusable(f.e.Cluster.Reading, f.e.GroupsReading)
 	case NeedWatcher:

@@ -1,5 +1,9 @@
 package diagnose
 
+import (
+	"fmt"
+)
+
 func cacheSaturatedRule() Rule {
 	return Rule{
 		Class: CacheSaturated,
@@ -23,4 +27,63 @@ func cacheSaturatedRule() Rule {
 	}
 }
 
-func judgeCacheSaturated(_ *facts) []Outcome { return nil }
+// shares of full fetches, by request size: overflowOnly carries the verdict
+// when demand is unknown, overflowSeen corroborates (measured with room: 2 to
+// 3 %).
+const (
+	overflowOnly = 0.10
+	overflowSeen = 0.05
+)
+
+func judgeCacheSaturated(f *facts) []Outcome { return f.eachBroker(judgeSaturated) }
+
+func judgeSaturated(b *brokerFacts) Outcome {
+	w, from := b.f.cacheWindow(), b.f.cacheFrom()
+	e70, ev := b.counter(SignalErrors70), b.counter(SignalEvictions)
+	c := b.cache()
+	if o, stop := b.unknownSize(c); stop {
+		return o
+	}
+	switch {
+	case !c.full(b.f.l):
+		return no("the cache has room: %s of %s sessions", count(c.sessions), count(c.capacity))
+	case ev.known && len(ev.within(from, b.f.at())) > 0:
+		return no("not silent: %s in %s", plural(ev.increase(from, b.f.at()), "eviction", "evictions"), span(w))
+	case len(b.sustained()) > 0:
+		return no("not silent: %s in %s", plural(total(b.sustained()), "session error", "session errors"), span(w))
+	case c.below(1):
+		return no("at most %s need a session, the cache holds %s", plural(c.demand.high, "client", "clients"), count(c.capacity))
+	case !ev.covers(from) || !e70.covers(from):
+		return Outcome{Answer: Unknown, Blind: []Need{NeedBrokerMetrics}, Because: "evictions or session errors are not visible for " + span(w)}
+	case c.above(1), c.shareKnown && c.share >= overflowOnly:
+		return saturates(b, c)
+	case c.demand.low >= 0 && c.demand.high < 0 && b.Demand.Status == StatusOK:
+		return no("%s, the cache holds %s", b.demandWords(), count(c.capacity))
+	default:
+		return Outcome{Answer: Unknown, Blind: []Need{NeedDemand}, Because: "the cache is full and the number of clients that need a session is not known"}
+	}
+}
+
+func saturates(b *brokerFacts, c cache) Outcome {
+	w := b.f.cacheWindow()
+	o := Outcome{
+		Answer:  Yes,
+		Summary: fmt.Sprintf("The fetch session cache of broker %d is full and newcomers are refused in silence: no error, no eviction, but every fetch of a client without a session is a full one. It stays like this until there are more slots or fewer clients.", b.ID),
+		Citations: append(b.cacheCitations(c),
+			b.cite(SignalEvictions, "0 evictions in "+span(w)), b.cite(SignalErrors70, "no session error in "+span(w))),
+		Facts: append(b.cacheFactValues(c), factSeconds("window_seconds", w)),
+	}
+	if c.above(1) {
+		o.Facts = append(o.Facts, factCount("without_session", float64(c.demand.low)-c.capacity))
+	} else {
+		o.Missing = append(o.Missing, "the demand is not counted by topology: the share of full fetches carries the verdict")
+		o.Blind = append(o.Blind, NeedDemand)
+	}
+	switch {
+	case !c.shareKnown:
+		o.Missing = append(o.Missing, "the share of full fetches is not visible (FetchConsumer RequestBytes)")
+	case c.share < overflowSeen:
+		o.Missing = append(o.Missing, "only "+percent(c.share)+" of the fetches are full")
+	}
+	return o
+}

@@ -1,5 +1,11 @@
 package diagnose
 
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
 // cacheFacts are the facts that the rules of a cache that is too small share.
 func cacheFacts() []FactSpec {
 	return []FactSpec{
@@ -47,4 +53,128 @@ func cacheThrashRule() Rule {
 	}
 }
 
-func judgeCacheThrash(_ *facts) []Outcome { return nil }
+func judgeCacheThrash(f *facts) []Outcome { return f.eachBroker(judgeThrash) }
+
+// live is what the window says about evictions of live sessions.
+type live struct {
+	errors, evictions []step
+	ratio             float64
+}
+
+func judgeThrash(b *brokerFacts) Outcome {
+	w, from := b.f.cacheWindow(), b.f.cacheFrom()
+	e70, ev := b.counter(SignalErrors70), b.counter(SignalEvictions)
+	x := live{errors: b.sustained(), evictions: ev.within(from, b.f.at())}
+	switch {
+	case e70.noStep(from):
+		return no("no session error in %s: live evictions give one each", span(w))
+	case ev.noStep(from):
+		return no("0 evictions in %s", span(w))
+	case !e70.known || !ev.known || len(x.evictions) == 0:
+		return Outcome{Answer: Unknown, Blind: []Need{NeedBrokerMetrics}, Because: "evictions or session errors are not visible for " + span(w)}
+	case len(x.errors) == 0 && e70.covers(from):
+		return no("the session errors came with the return of leadership after a restart")
+	}
+	x.ratio = total(x.errors) / total(x.evictions)
+	if x.ratio < b.f.l.LiveRatio {
+		return no("%s and %s: the evicted sessions were not in use", plural(total(x.evictions), "eviction", "evictions"), plural(total(x.errors), "session error", "session errors"))
+	}
+	c := b.cache()
+	if o, stop := b.unknownSize(c); stop {
+		return o
+	}
+	if o, stop := b.notThrash(c, x); stop {
+		return o
+	}
+	return thrashes(b, c, x)
+}
+
+// notThrash finds what excludes thrashing although live sessions are evicted.
+func (b *brokerFacts) notThrash(c cache, x live) (Outcome, bool) {
+	most := c.capacity * float64(int(b.f.cacheWindow()/b.f.wave())+1)
+	switch {
+	case !c.full(b.f.l):
+		return no("the cache has room: at most %s of %s sessions", count(c.sessions), count(c.capacity)), true
+	case c.below(b.f.l.DemandShare):
+		return no("at most %s need a session, far below the capacity of %s", plural(c.demand.high, "client", "clients"), count(c.capacity)), true
+	case total(x.evictions) > most:
+		return no("%s evictions: more than consumers can cause in %s (%s), so replica fetchers take part", count(total(x.evictions)), span(b.f.cacheWindow()), count(most)), true
+	case b.followerStep(x):
+		return no("the evictions came in one step with another broker's restart: its replica fetchers took the slots"), true
+	case !c.above(b.f.l.DemandShare) && c.demand.high < 0:
+		o := Outcome{Answer: Unknown, Blind: []Need{NeedDemand}, Because: "the number of clients that need a session is not known: a routing fault looks the same"}
+		if c.demand.low >= 0 {
+			o.Because = fmt.Sprintf("groups account for %s only, clients outside groups cannot be counted: a routing fault looks the same", plural(c.demand.low, "session", "sessions"))
+		}
+		return o, true
+	default:
+		return Outcome{}, false
+	}
+}
+
+// followerStep recognises a single small step of evictions beside the restart
+// of another broker: its replica fetchers take slots from consumers of any age
+// (measured: +4 and +3, the number of its fetcher threads).
+func (b *brokerFacts) followerStep(x live) bool {
+	if b.spread(x.evictions) > 1 || total(x.evictions) > float64(max(4, b.Demand.Followers)) {
+		return false
+	}
+	for _, other := range b.f.br {
+		if d := x.evictions[0].at.Sub(other.start); other != b && !other.start.IsZero() && d >= 0 && d <= b.f.wave() {
+			return true
+		}
+	}
+	return false
+}
+
+func thrashes(b *brokerFacts, c cache, x live) Outcome {
+	waves := b.spread(x.evictions)
+	o := Outcome{
+		Answer: Yes, Provisional: waves < 2,
+		Summary: fmt.Sprintf("Broker %d throws out fetch sessions that are in use: %s in %s, and about one FETCH_SESSION_ID_NOT_FOUND for each. More clients need a session than fit; each eviction costs a full fetch.",
+			b.ID, plural(total(x.evictions), "eviction", "evictions"), span(b.f.cacheWindow())),
+		Citations: append([]Citation{
+			b.cite(SignalErrors70, fmt.Sprintf("%s in %s, none of them from a restart", plural(total(x.errors), "error", "errors"), span(b.f.cacheWindow()))),
+			b.cite(SignalEvictions, fmt.Sprintf("%s in %s, in %s of %d s", plural(total(x.evictions), "eviction", "evictions"), span(b.f.cacheWindow()), plural(waves, "period", "periods"), b.f.l.WaveSeconds)),
+		}, b.cacheCitations(c)...),
+		Facts: append(b.cacheFactValues(c), factCount("errors", total(x.errors)), factCount("evictions", total(x.evictions)),
+			factCount("waves", float64(waves)), factSeconds("window_seconds", b.f.cacheWindow()),
+			factSeconds("since_seconds", b.f.at().Sub(x.evictions[0].at))),
+	}
+	if o.Provisional {
+		o.Decides = fmt.Sprintf("a second wave of evictions, due within %d s", b.f.l.WaveSeconds)
+		o.NextLookSeconds = max(15, int((x.evictions[0].at.Add(b.f.wave()+2*b.sc.every).Sub(b.f.at()))/time.Second))
+	}
+	weakenThrash(b, c, &o)
+	return o
+}
+
+// weakenThrash names what keeps the verdict from being confirmed.
+func weakenThrash(b *brokerFacts, c cache, o *Outcome) {
+	if !c.above(b.f.l.DemandShare) {
+		o.Missing = append(o.Missing, "the demand is bounded by connections only, not counted by topology")
+		o.Blind = append(o.Blind, NeedDemand)
+	}
+	if unseen := b.unseen(routingSignals()...); len(unseen) > 0 {
+		o.Missing = append(o.Missing, "signs of a routing fault are not visible: "+strings.Join(unseen, ", "))
+	}
+	if signs := b.routingSigns(); len(signs) > 0 {
+		o.Alternatives = append(o.Alternatives, Alternative{Class: MisroutedSessions, Because: strings.Join(signs, "; ")})
+	} else if !c.above(b.f.l.DemandShare) && !b.alone() {
+		o.Alternatives = append(o.Alternatives, Alternative{Class: MisroutedSessions, Because: "other brokers have session errors as well, and a routing fault with a full cache looks the same"})
+	}
+	if len(o.Alternatives) > 0 && o.Decides == "" {
+		o.Decides = "the number of clients that need a session here: far below the capacity means a routing fault"
+	}
+}
+
+// alone says that no other broker has sustained session errors: a routing
+// fault shows on several brokers at once.
+func (b *brokerFacts) alone() bool {
+	for _, other := range b.f.br {
+		if other != b && len(other.sustained()) > 0 {
+			return false
+		}
+	}
+	return true
+}

@@ -20,7 +20,7 @@ func Classify(e Evidence, l Limits) Diagnosis {
 	t := judgeAll(f, rules)
 	findings := rank(absorb(f, rules, t.findings()))
 	odd := unexplained(symptoms(f), findings)
-	findings = append(findings, undecidedFindings(f, odd)...)
+	findings = append(findings, undecidedFindings(f, odd, t)...)
 	if len(findings) == 0 {
 		findings = []Finding{closing(f, t)}
 	}
@@ -127,10 +127,11 @@ func independent(f Finding) int {
 
 // closing is the answer when nothing holds and nothing is odd.
 func closing(f *facts, t tally) Finding {
-	if o := quiet(f, t); o.Answer == Yes {
+	o := quiet(f, t)
+	if o.Answer == Yes {
 		return finding(Quiet, o, nil)
 	}
-	return finding(Undecided, blindUndecided(f, t), nil)
+	return finding(Undecided, blindUndecided(f, t, o), nil)
 }
 
 // nextLook is the soonest moment at which one of the findings can have changed.

@@ -45,6 +45,12 @@ func (f *facts) cacheWindow() time.Duration {
 // cacheFrom is where the window of the fetch-session rules begins.
 func (f *facts) cacheFrom() time.Time { return f.e.At.Add(-f.cacheWindow()) }
 
+// pollGap is the gap between polls of a slow healthy consumer.
+func (f *facts) pollGap() time.Duration { return time.Duration(f.l.PollGapSeconds) * time.Second }
+
+// grace is how long after a start errors may belong to the restart.
+func (f *facts) grace() time.Duration { return time.Duration(f.l.RestartGraceSeconds) * time.Second }
+
 // wave is the period of cache eviction.
 func (f *facts) wave() time.Duration { return time.Duration(f.l.WaveSeconds) * time.Second }
 
@@ -78,6 +84,27 @@ func (f *facts) groups() []*Group {
 		default:
 			out = append(out, g)
 		}
+	}
+	return out
+}
+
+// eachBroker asks a judge about every broker in scope. A question about brokers
+// that could not be read at all is answered Unknown, not passed over.
+func (f *facts) eachBroker(judge func(b *brokerFacts) Outcome) []Outcome {
+	var out []Outcome
+	for _, b := range f.brokers() {
+		o, stop := b.unreadable()
+		if !stop {
+			o = judge(b)
+		}
+		o.Subject = b.subject()
+		out = append(out, o)
+	}
+	if len(out) == 0 && f.e.Target.Group == "" && f.e.Target.Topic == "" {
+		out = append(out, Outcome{
+			Answer: Unknown, Subject: targetSubject(f), Blind: []Need{NeedBrokerMetrics},
+			Because: "no metrics of this broker could be read",
+		})
 	}
 	return out
 }

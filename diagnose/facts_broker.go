@@ -44,25 +44,49 @@ func brokerScrapes(f *facts, b *Broker) scrapes {
 	var sc scrapes
 	for _, m := range b.Signals {
 		for _, s := range m.Series {
-			for _, v := range s.Samples {
-				sc.times = append(sc.times, v.T)
-			}
+			sc.times = union(sc.times, s.Samples)
 		}
 	}
-	slices.SortFunc(sc.times, time.Time.Compare)
-	sc.times = slices.CompactFunc(sc.times, time.Time.Equal)
 	sc.every = time.Duration(f.e.Metrics.ScrapeSeconds * float64(time.Second))
 	if sc.every <= 0 {
 		sc.every = medianGap(sc.times)
 	}
 	for _, ch := range chains(b.Signals[SignalProcessStart]) {
 		for _, s := range ch {
-			sc.starts = append(sc.starts, time.UnixMilli(int64(s.V*1000)).UTC())
+			if s.V > 0 && s.V < maxUnixMilli/1000 {
+				sc.starts = append(sc.starts, time.UnixMilli(int64(s.V*1000)).UTC())
+			}
 		}
 	}
 	slices.SortFunc(sc.starts, time.Time.Compare)
-	sc.starts = slices.CompactFunc(sc.starts, func(a, b time.Time) bool { return b.Sub(a) < startJitter })
+	sc.starts = slices.CompactFunc(sc.starts, func(a, b time.Time) bool { return a.Sub(b).Abs() < startJitter })
 	return sc
+}
+
+// union merges the times of samples into times; both are in order. Series of
+// one target share their times, so that mostly nothing is added.
+func union(times []time.Time, samples []Sample) []time.Time {
+	var out []time.Time
+	i := 0
+	for k, s := range samples {
+		for i < len(times) && times[i].Before(s.T) {
+			if out != nil {
+				out = append(out, times[i])
+			}
+			i++
+		}
+		if i < len(times) && times[i].Equal(s.T) || k > 0 && samples[k-1].T.Equal(s.T) {
+			continue
+		}
+		if out == nil {
+			out = append(make([]time.Time, 0, len(times)+len(samples)), times[:i]...)
+		}
+		out = append(out, s.T)
+	}
+	if out == nil {
+		return times
+	}
+	return append(out, times[i:]...)
 }
 
 // startJitter is how far two readings of one process start may differ: some
@@ -249,4 +273,36 @@ func (b *brokerFacts) metricsReading() Reading {
 		return Reading{Status: StatusPartial, Source: b.f.e.Metrics.Source, Error: "the last scrape of " + b.subject() + " is " + span(b.f.at().Sub(b.sc.last())) + " old"}
 	}
 	return b.f.e.Metrics.Reading
+}
+
+// foreign says that the cluster is a Kafka-like system without Apache Kafka's
+// session cache.
+func (f *facts) foreign() bool {
+	fl := f.e.Cluster.Flavour
+	return fl != "" && fl != "apache"
+}
+
+// unreadable answers for every fetch-session rule when the broker cannot be
+// judged: its metrics were not read, are stale, or it is not Apache Kafka.
+func (b *brokerFacts) unreadable() (Outcome, bool) {
+	if b.f.foreign() {
+		return Outcome{Answer: No, Because: "not applicable: this cluster is " + b.f.e.Cluster.Flavour + ", which has no such session cache"}, true
+	}
+	blind := Outcome{Answer: Unknown, Blind: []Need{NeedBrokerMetrics}}
+	switch {
+	case !b.f.e.Metrics.Usable(), !b.Identity.Usable():
+		blind.Because = "the metrics of this broker could not be read"
+	case !b.errorsVisible():
+		blind.Because = "error counters of this broker are not visible"
+	case !b.fresh():
+		blind.Because = "the last scrape of this broker is " + span(b.f.at().Sub(b.sc.last())) + " old"
+	default:
+		return Outcome{}, false
+	}
+	return blind, true
+}
+
+// noStep reports that a counter is known and did not move from a moment on.
+func (c counter) noStep(from time.Time) bool {
+	return c.covers(from) && len(c.within(from, c.last)) == 0
 }

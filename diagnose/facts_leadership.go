@@ -14,11 +14,10 @@ type leadership struct {
 	now float64
 	// rises are the increases after the start, in order; the first is the
 	// return. Empty when the return is older than the samples, or still to
-	// come.
+	// come (now is 0).
 	rises []step
-	// seen says that the samples reach back to the start, so that an absent
-	// rise means that leadership is not back.
-	seen bool
+	// all are the increases in the samples, those of earlier processes too.
+	all []step
 }
 
 func newLeadership(b *brokerFacts) leadership {
@@ -28,19 +27,51 @@ func newLeadership(b *brokerFacts) leadership {
 		return l
 	}
 	l.known, l.now = true, ch[len(ch)-1].V
-	l.seen = !b.start.IsZero() && !b.start.Before(b.sc.first().Add(-b.sc.every))
-	prev := Sample{T: b.start}
+	prev, follow := Sample{}, false
+	if s, ok := b.sc.startIn(b.sc.first().Add(-b.sc.every), ch[0].T); ok {
+		prev, follow = Sample{T: s}, true
+	}
 	for _, s := range ch {
+		if at, ok := b.sc.startIn(prev.T, s.T); ok && follow {
+			prev = Sample{T: at}
+		}
 		if s.T.Before(b.start) {
 			l.before = max(l.before, s.V)
-			continue
 		}
-		if l.seen && s.V > prev.V {
-			l.rises = append(l.rises, step{from: prev.T, at: s.T, n: s.V - prev.V})
+		if follow && s.V > prev.V {
+			l.add(step{from: prev.T, at: s.T, n: s.V - prev.V}, b.start)
 		}
-		prev = s
+		prev, follow = s, true
 	}
 	return l
+}
+
+// add files a rise, and as one of the present process if it came after start.
+func (l *leadership) add(s step, start time.Time) {
+	l.all = append(l.all, s)
+	if s.at.After(start) {
+		l.rises = append(l.rises, s)
+	}
+}
+
+// explains reports whether an increase belongs to a return of leadership: it
+// came after the last scrape without it and within two scrapes plus the poll
+// gap of slow clients (measured 8.1 s for a 3 s poll).
+func (l leadership) explains(s step, every, pollGap time.Duration) bool {
+	for _, r := range l.all {
+		if s.at.After(r.from) && !s.at.After(r.at.Add(2*every+pollGap)) {
+			return true
+		}
+	}
+	return false
+}
+
+// settled is when errors of the last rise must have shown.
+func (l leadership) settled(every, pollGap time.Duration) time.Time {
+	if len(l.rises) == 0 {
+		return time.Time{}
+	}
+	return l.rises[len(l.rises)-1].at.Add(2*every + pollGap)
 }
 
 // back returns the moment of the first rise; zero if none was seen.

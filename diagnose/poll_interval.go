@@ -1,5 +1,7 @@
 package diagnose
 
+import "fmt"
+
 func pollIntervalRule() Rule {
 	return Rule{
 		Class: PollInterval,
@@ -20,4 +22,61 @@ func pollIntervalRule() Rule {
 		Provides: lossSpecs(),
 		Judge:    func(f *facts) []Outcome { return judgeLosses(f, PollInterval) },
 	}
+}
+
+// pollIntervalView: the client left by itself because it did not poll in time.
+func pollIntervalView(l *loss) view {
+	c := PollInterval
+	limit := seconds(l.rebalance())
+	switch {
+	case l.static():
+		return exclude(c, "it is a static member ("+l.m.InstanceID+"); those do not leave on a poll breach")
+	case l.noPollLimit():
+		return exclude(c, "its client library has no poll limit ("+l.m.ClientID+")")
+	case l.tooSoonForPoll():
+		return exclude(c, "it was dropped "+l.sil.words()+" after its last commit, sooner than its poll limit of "+limit)
+	case l.leave.answer == isNo:
+		return exclude(c, "it did not leave: "+l.leave.cite.Value)
+	case l.called.answer == isYes && l.s.classic():
+		return exclude(c, "somebody called with the old member id after the drop ("+l.called.cite.Value+"); a client that leaves drops its id first")
+	case l.leftAndBack():
+		return match(c, "the same member id came back and nobody was refused: it had left by itself, as a KIP-848 client does past its poll limit")
+	case l.overslept() == isNo:
+		return exclude(c, "its own metrics show at most "+seconds(l.client.poll)+" between two polls; its limit is "+limit)
+	case l.overslept() == isYes && l.longEnoughForPoll():
+		return match(c, "its own metrics show "+seconds(max(l.client.poll, l.client.waiting))+" between two polls; its limit is "+limit)
+	case l.leave.answer == isYes && l.longEnoughForPoll() && l.brokeRhythm():
+		return match(c, "it left by itself after "+l.sil.words()+" without a commit; its poll limit is "+limit)
+	case l.leave.answer != isNo && l.pendingFits():
+		return match(c, "it was dropped "+seconds(l.pendingHigh())+" after joining and never committed: its first batch may have taken longer than its poll limit of "+limit)
+	case l.longEnoughForPoll() && l.pastSession():
+		return match(c, "it was silent for "+l.sil.words()+", far past its session timeout, so its heartbeats went on; its poll limit is "+limit)
+	case l.longEnoughForPoll():
+		return leave(c, "it was silent for "+l.sil.words()+", which reaches its poll limit of "+limit)
+	case l.sil.known && l.sil.idle:
+		return leave(c, "its partitions had no records, so the time since its last commit says nothing")
+	default:
+		return leave(c, "how long it had not polled is not visible")
+	}
+}
+
+// leftAndBack says that a KIP-848 member came back under its id although it had
+// not been fenced: it had left, and its process went on.
+func (l *loss) leftAndBack() bool {
+	return !l.s.classic() && l.back != nil && l.back.sameID && l.called.answer == isNo
+}
+
+// noPollLimit recognises clients that never leave because of slow processing:
+// Sarama and franz-go know no max.poll.interval. Only their default client ids
+// tell; the 60 s rebalance timeout they share may be a Java client's setting.
+func (l *loss) noPollLimit() bool {
+	return l.m.ClientID == "sarama" || l.m.ClientID == "kgo"
+}
+
+func pollSummary(l *loss) string {
+	s := fmt.Sprintf("%s left by itself at %s because it did not call poll() for %s; %s.", upper(l.name()), clock(l.by), timeoutWords("max.poll.interval.ms", l.rebalance()), l.returnWords())
+	if p := partitionNames(l.m.Partitions); p != "" {
+		s += " Its partitions (" + p + ") are read again from the last commit, so up to one batch is processed twice."
+	}
+	return s
 }

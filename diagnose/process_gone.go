@@ -1,5 +1,7 @@
 package diagnose
 
+import "fmt"
+
 func processGoneRule() Rule {
 	return Rule{
 		Class: ProcessGone,
@@ -19,4 +21,48 @@ func processGoneRule() Rule {
 		Provides: lossSpecs(),
 		Judge:    func(f *facts) []Outcome { return judgeLosses(f, ProcessGone) },
 	}
+}
+
+// processGoneView: the process was killed or its node was lost.
+func processGoneView(l *loss) view {
+	c := ProcessGone
+	switch {
+	case l.called.answer == isYes:
+		return exclude(c, "somebody called with the old member id after the drop ("+l.called.cite.Value+"), so the process lived")
+	case l.leave.answer == isYes:
+		return exclude(c, "the member left by itself ("+l.leave.cite.Value+"); a killed process sends no LeaveGroup")
+	case l.leftAtOnce():
+		return exclude(c, "it was dropped "+l.sil.words()+" after its last commit, sooner than its session timeout of "+seconds(l.session())+" allows")
+	case l.back != nil && l.back.sameID:
+		return exclude(c, "the same member id came back, so it is the same process")
+	case l.back != nil && l.called.answer == isNo && l.gonePossible():
+		return match(c, "it came back as a new process: nobody called with the old member id")
+	case l.back != nil && l.called.answer == isNo:
+		return leave(c, "it came back as a new process: nobody called with the old member id")
+	case l.back != nil:
+		return leave(c, "it came back, perhaps as a new process: "+l.called.unknown())
+	case l.beside != "" && l.called.answer == isNo && l.gonePossible():
+		return match(c, "a new process of the same client id was there before it was dropped, and nobody called with the old member id")
+	case l.longGone() && l.gonePossible():
+		return match(c, "it has been away for "+span(l.away())+" and nobody called with the old member id")
+	default:
+		return leave(c, "it is still away")
+	}
+}
+
+// gonePossible says that the loss was seen to be one of silence: where neither
+// its length nor the leaves are known, it may as well have left.
+func (l *loss) gonePossible() bool {
+	return l.called.answer != isYes && (l.leave.answer == isNo || l.sil.known && !l.sil.idle)
+}
+
+func goneSummary(l *loss) string {
+	limit := timeoutWords("session timeout", l.session())
+	if l.back != nil {
+		return fmt.Sprintf("%s died and was dropped at %s, when %s had run out; %s as a new process. The timeout only discovered it.", upper(l.name()), clock(l.by), limit, l.returnWords())
+	}
+	if l.beside != "" {
+		return fmt.Sprintf("%s is gone: it was dropped at %s, when %s had run out; a new process of the same client id had joined before that. It did not leave the group, as in a crash, a kill after the grace period, or a Kafka Streams deploy.", upper(l.name()), clock(l.by), limit)
+	}
+	return fmt.Sprintf("%s is gone: it was dropped at %s, when %s had run out, and nobody has called with its member id since. The timeout only discovered it.", upper(l.name()), clock(l.by), limit)
 }

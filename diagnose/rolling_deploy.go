@@ -1,5 +1,10 @@
 package diagnose
 
+import (
+	"fmt"
+	"time"
+)
+
 func rollingDeployRule() Rule {
 	return Rule{
 		Class: RollingDeploy,
@@ -22,4 +27,97 @@ func rollingDeployRule() Rule {
 		),
 		Judge: func(f *facts) []Outcome { return judgeLosses(f, RollingDeploy) },
 	}
+}
+
+// rollingDeployView: the member left by itself because it was closed.
+func rollingDeployView(l *loss) view {
+	c := RollingDeploy
+	switch {
+	case l.leave.answer == isNo:
+		return exclude(c, "nobody left: "+l.leave.cite.Value)
+	case l.called.answer == isYes:
+		return exclude(c, "somebody called with the old member id after the drop ("+l.called.cite.Value+"); a closed client does not")
+	case l.back != nil && l.back.sameID:
+		return exclude(c, "the same member id came back, so the process was not closed")
+	case l.brokeRhythm() && l.sil.lo >= l.silentAtLeast() && !(l.leave.answer == isYes && (l.tooSoonForPoll() || l.noPollLimit())):
+		return exclude(c, "it had been silent for "+l.sil.words()+" before the drop; a client that is closed commits and leaves at once")
+	case l.leftAtOnce() && !l.sil.idle:
+		return match(c, "it left within "+l.sil.words()+" of its last commit, sooner than any timeout")
+	case l.leave.answer == isYes && l.noPollLimit():
+		return match(c, "it left by itself ("+l.leave.cite.Value+"), and its client library has no poll limit")
+	case l.leave.answer == isYes && l.tooSoonForPoll():
+		return match(c, "it left by itself ("+l.leave.cite.Value+") before its poll limit")
+	case l.leave.answer == isYes:
+		return leave(c, "it left by itself ("+l.leave.cite.Value+")")
+	default:
+		return leave(c, l.leave.why)
+	}
+}
+
+// foundDeploy builds the finding for members that left by themselves. It is
+// benign only while the count is back at its baseline, or will soon be: after
+// that it ends as undecided (missingAfterLeave).
+func (s *groupStory) foundDeploy(mine []*loss, l *loss) Outcome {
+	missing := max(0, s.baseline()-s.current())
+	last := mine[len(mine)-1]
+	grace := time.Duration(s.f.l.DeployBaselineSeconds) * time.Second
+	if missing > 0 && last.away() > grace {
+		return Outcome{Answer: Unknown, Because: fmt.Sprintf("%s left and %s still missing %s later", plural(len(mine), "member", "members"), plural(missing, "is", "are"), span(last.away()))}
+	}
+	o := l.outcome(RollingDeploy, mine)
+	o.Facts = append(o.Facts, deployFacts(mine, missing)...)
+	o.Summary = deploySummary(s, mine, missing)
+	if missing > 0 {
+		o.Provisional = true
+		o.NextLookSeconds = 60
+		o.Decides = "Whether the member count is back at " + count(s.baseline()) + " within " + span(grace) + "."
+	}
+	if !s.g.LagReading.Usable() || len(s.g.Lag) == 0 {
+		o.Missing = append(o.Missing, "whether lag keeps rising: it was not read")
+	}
+	if grown := s.lagGrown(last.by); grown > s.f.l.LagGrowthRecords {
+		o.Missing = append(o.Missing, fmt.Sprintf("falling lag: it has grown by %s since %s, which a deploy alone does not explain once it is over", plural(grown, "record", "records"), clock(last.by)))
+	}
+	return o
+}
+
+func deployFacts(mine []*loss, missing int) []Fact {
+	var v values
+	v.time("first_leave_at", mine[0].by)
+	v.count("missing_members", missing)
+	return v
+}
+
+func deploySummary(s *groupStory, mine []*loss, missing int) string {
+	who := plural(len(mine), "member", "members")
+	when := "at " + clock(mine[0].by)
+	if n := len(mine); n > 1 {
+		when = "between " + clock(mine[0].by) + " and " + clock(mine[n-1].by)
+	}
+	if missing > 0 {
+		return fmt.Sprintf("%s left cleanly %s, as in a deploy or restart; %s of %s are there now.", who, when, count(s.current()), count(s.baseline()))
+	}
+	return fmt.Sprintf("%s left cleanly %s and the group is back at %s, as in a deploy or restart. Nothing to do in Kafka.", who, when, plural(s.current(), "member", "members"))
+}
+
+// lagGrown is the growth of the group's lag since a moment, 0 when unknown.
+func (s *groupStory) lagGrown(since time.Time) int64 {
+	if !s.g.LagReading.Usable() {
+		return 0
+	}
+	var first, last *LagPoint
+	for i := range s.g.Lag {
+		p := &s.g.Lag[i]
+		if p.At.Before(since) {
+			continue
+		}
+		if first == nil {
+			first = p
+		}
+		last = p
+	}
+	if first == nil {
+		return 0
+	}
+	return last.Total - first.Total
 }

@@ -1,5 +1,10 @@
 package diagnose
 
+import (
+	"fmt"
+	"strings"
+)
+
 func sessionTimeoutRule() Rule {
 	return Rule{
 		Class: SessionTimeout,
@@ -20,4 +25,99 @@ func sessionTimeoutRule() Rule {
 		Provides: lossSpecs(),
 		Judge:    func(f *facts) []Outcome { return judgeLosses(f, SessionTimeout) },
 	}
+}
+
+// sessionTimeoutView: the member was silent for its session timeout.
+func sessionTimeoutView(l *loss) view {
+	c := SessionTimeout
+	switch {
+	case l.leave.answer == isYes && l.called.answer != isYes:
+		return exclude(c, "the member left by itself ("+l.leave.cite.Value+"); a session that runs out sends no LeaveGroup")
+	case l.leftAtOnce():
+		return exclude(c, "it was dropped "+l.sil.words()+" after its last commit, sooner than its session timeout of "+seconds(l.session())+" allows")
+	case l.leftAndBack():
+		return exclude(c, "its member id came back and nobody was refused; a fenced member is refused first")
+	case l.neverSynced():
+		return exclude(c, "it had never synced: its SyncGroup was refused after the drop, one rebalance timeout after it joined")
+	case l.back == nil:
+		return sessionAway(l)
+	case l.called.answer == isYes && (l.back.sameID || l.leave.answer != isYes):
+		return match(c, "somebody called with the old member id after the drop, so the process was alive")
+	case l.called.answer == isNo:
+		return leave(c, "a process that stood still usually calls once with its old member id; nobody did")
+	case l.stoodStill() == isYes:
+		return match(c, "its own metrics show that it stood still for "+seconds(l.client.longest()))
+	case l.back.sameID && !l.back.elsewhere:
+		return match(c, "the same member id came back, so it is the same process")
+	case l.sil.known && !l.sil.idle && l.tooSoonForPoll() && !l.back.elsewhere && !l.back.sameRecord:
+		return match(c, "it was silent for "+l.sil.words()+", came back, and did not reach its poll limit")
+	default:
+		return leave(c, "it came back, and "+l.called.unknown())
+	}
+}
+
+// sessionAway: while the member is away, a stalled process is the commonest
+// cause; time turns it into a process that is gone.
+func sessionAway(l *loss) view {
+	c := SessionTimeout
+	switch {
+	case l.called.answer == isYes:
+		return match(c, "somebody called with the old member id after the drop, so the process is alive")
+	case l.beside != "" && l.called.answer == isNo:
+		return leave(c, "nobody called with the old member id, but a process can stand still for long")
+	case l.longGone():
+		return leave(c, "a process can stand still for longer than "+span(l.away()))
+	case l.leave.answer == isNo, l.sil.known && !l.sil.idle && l.tooSoonForPoll():
+		return match(c, "it was dropped without leaving and is still away")
+	default:
+		return leave(c, "it is still away")
+	}
+}
+
+// unknown words why it is not known whether anybody called.
+func (v signalView) unknown() string {
+	if v.why != "" {
+		return v.why
+	}
+	return "whether anybody called with the old member id is not known"
+}
+
+// sessionSummary says which of the two kinds it can be.
+func sessionSummary(l *loss) string {
+	limit := timeoutWords("session timeout", l.session())
+	head := fmt.Sprintf("%s was silent for %s and was dropped at %s; ", upper(l.name()), limit, clock(l.by))
+	if !l.s.classic() && l.session() == 0 {
+		head = fmt.Sprintf("%s was dropped at %s; ", upper(l.name()), clock(l.by))
+	}
+	if l.back == nil {
+		return head + l.returnWords() + ". Its process stands still, is gone, or cannot reach the broker."
+	}
+	head += l.returnWords() + ". "
+	switch {
+	case l.stoodStill() == isYes:
+		return head + fmt.Sprintf("Its own metrics show a hole of %s: the process stood still (GC, CPU throttling, frozen host).", seconds(l.client.longest()))
+	case l.stoodStill() == isNo:
+		return head + fmt.Sprintf("It kept polling all the time (at most %s apart), so look at its network to %s, not at GC.", seconds(l.client.poll), subjectBroker(l.s.g.Coordinator))
+	default:
+		return head + "Either " + l.kinds() + "."
+	}
+}
+
+// kinds words what the silence can have been, as far as it is open.
+func (l *loss) kinds() string {
+	out := []string{"the process stood still (GC, CPU throttling, frozen host)"}
+	for _, v := range l.decision.rest {
+		switch v.class {
+		case ClientUnreachable:
+			out = append(out, "its network to "+subjectBroker(l.s.g.Coordinator)+" was silent")
+		case PollInterval:
+			out = append(out, "it was busy for too long between two polls")
+		case CoordinatorTrouble:
+			out = append(out, "the coordinator was in trouble")
+		}
+	}
+	if len(out) == 1 {
+		return out[0] + ", or somebody else called with its id"
+	}
+	return strings.Join(out[:len(out)-1], ", ") + " or " + out[len(out)-1]
 }

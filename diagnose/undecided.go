@@ -1,5 +1,11 @@
 package diagnose
 
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
 func undecidedRule() Rule {
 	return Rule{
 		Class: Undecided,
@@ -15,12 +21,130 @@ func undecidedRule() Rule {
 }
 
 // undecidedFindings turns what no finding accounts for into findings, one a
-// subject.
-func undecidedFindings(_ *facts, _ []symptom) []Finding { return nil }
+// subject. A candidate that a rule has excluded is not offered.
+func undecidedFindings(f *facts, odd []symptom, t tally) []Finding {
+	var out []Finding
+	for i, s := range odd {
+		if slices.ContainsFunc(odd[:i], func(p symptom) bool { return p.Subject == s.Subject }) {
+			continue
+		}
+		o := Outcome{Answer: Unknown, Subject: s.Subject}
+		var texts, decides []string
+		for _, x := range odd[i:] {
+			if x.Subject != s.Subject {
+				continue
+			}
+			texts = append(texts, x.Text)
+			decides = append(decides, x.Decides)
+			o.Citations = append(o.Citations, x.Citations...)
+			o.Alternatives = addCandidates(o.Alternatives, x, t)
+		}
+		o.Decides = strings.Join(slices.Compact(decides), "; ")
+		o.Summary = capital(strings.Join(texts, "; ")) + ". " + doubt(o.Alternatives)
+		o.Facts = undecidedFacts(f, o.Alternatives)
+		out = append(out, finding(Undecided, o, nil))
+	}
+	return out
+}
 
-// blindUndecided is the answer when too little could be read.
-func blindUndecided(f *facts, t tally) Outcome {
-	return Outcome{Answer: Unknown, Subject: targetSubject(f)}
+// addCandidates adds a symptom's candidates that are not excluded yet.
+func addCandidates(to []Alternative, s symptom, t tally) []Alternative {
+	for _, c := range s.Candidates {
+		known := slices.ContainsFunc(to, func(a Alternative) bool { return a.Class == c.Class })
+		if known || t.says(c.Class, s.Subject, No) {
+			continue
+		}
+		if !t.judged(c.Class) {
+			c.Because += " (not judged yet)"
+		}
+		to = append(to, c)
+	}
+	return to
+}
+
+// says reports whether a class was answered so for a subject.
+func (t tally) says(c Class, subject string, a Answer) bool {
+	return slices.ContainsFunc(t, func(v verdict) bool {
+		return v.rule.Class == c && v.Subject == subject && v.Answer == a
+	})
+}
+
+// judged reports whether a class has answered at all.
+func (t tally) judged(c Class) bool {
+	return slices.ContainsFunc(t, func(v verdict) bool { return v.rule.Class == c })
+}
+
+func doubt(alternatives []Alternative) string {
+	switch len(alternatives) {
+	case 0:
+		return "This fits no cause known here."
+	case 1:
+		return "One cause fits that is not judged yet: " + string(alternatives[0].Class) + "."
+	default:
+		return fmt.Sprintf("%d causes are left, and what could be read does not separate them.", len(alternatives))
+	}
+}
+
+func capital(s string) string {
+	if s == "" {
+		return s
+	}
+	return strings.ToUpper(s[:1]) + s[1:]
+}
+
+func undecidedFacts(f *facts, alternatives []Alternative) []Fact {
+	var codes []string
+	for _, a := range alternatives {
+		codes = append(codes, string(a.Class))
+	}
+	out := []Fact{factSeconds("window_seconds", f.window())}
+	if len(codes) > 0 {
+		out = append(out, factText("candidates", strings.Join(codes, ", ")))
+	}
+	return out
+}
+
+// maxOpen bounds the open classes that a blind answer names.
+const maxOpen = 6
+
+// blindUndecided is the answer when nothing was found and too little could be
+// read to call it quiet.
+func blindUndecided(f *facts, t tally, notQuiet Outcome) Outcome {
+	o := Outcome{Answer: Unknown, Subject: targetSubject(f)}
+	if fl := f.e.Cluster.Flavour; f.foreign() && len(f.groups()) == 0 {
+		o.Summary = "Not applicable: this cluster is " + fl + ", and the classes of fetch sessions are about Apache Kafka."
+		o.Facts = undecidedFacts(f, nil)
+		return o
+	}
+	blind := f.blindWords(notQuiet)
+	for _, v := range t {
+		if v.Answer != Unknown {
+			continue
+		}
+		blind = append(blind, f.blindWords(v.Outcome)...)
+		if len(o.Alternatives) < maxOpen && !slices.ContainsFunc(o.Alternatives, func(a Alternative) bool { return a.Class == v.rule.Class }) {
+			o.Alternatives = append(o.Alternatives, Alternative{Class: v.rule.Class, Because: v.Because})
+		}
+	}
+	blind = unique(blind)
+	o.Facts = undecidedFacts(f, o.Alternatives)
+	if len(blind) == 0 {
+		o.Summary = "There was nothing to look at: no broker and no group of this question could be read."
+		o.Decides = "a question that names a group or a broker, and sources that answer"
+		return o
+	}
+	o.Summary = "Nothing wrong was seen, but too little could be read to say that all is well. Not visible: " + strings.Join(blind, ", ") + "."
+	o.Decides = "what could not be read: " + strings.Join(blind, ", ")
+	return o
+}
+
+// blindWords says what an answer could not read: "slots (forbidden)".
+func (f *facts) blindWords(o Outcome) []string {
+	var out []string
+	for _, n := range o.Blind {
+		out = append(out, fmt.Sprintf("%s (%s)", strings.ReplaceAll(string(n), "_", " "), f.needReading(n, o.Subject).Known()))
+	}
+	return out
 }
 
 // targetSubject names what was asked about.

@@ -7,7 +7,7 @@ import (
 )
 
 // guard follows which optional facts are known to be there, the way a reader
-// of `has(lag) && lag > 100` does.
+// of `has(lag) and lag > 100` does.
 type guard struct {
 	optional map[string]bool
 	// used collects every fact named, unguarded those without has().
@@ -15,10 +15,10 @@ type guard struct {
 }
 
 // walk visits a node under what is known. It returns what is also known when
-// the node is true.
-func (g *guard) walk(n ast.Node, known []string) []string {
+// the node is true, and when it is false.
+func (g *guard) walk(n ast.Node, known []string) (yes, no []string) {
 	if c, ok := hasCall(n); ok {
-		return []string{c.Arguments[0].(*ast.IdentifierNode).Value}
+		return []string{c.Arguments[0].(*ast.IdentifierNode).Value}, nil
 	}
 	switch x := n.(type) {
 	case *ast.IdentifierNode:
@@ -26,45 +26,43 @@ func (g *guard) walk(n ast.Node, known []string) []string {
 	case *ast.BinaryNode:
 		return g.binary(x, known)
 	case *ast.UnaryNode:
-		g.walk(x.Node, known)
+		yes, no = g.walk(x.Node, known)
+		if x.Operator == "!" || x.Operator == "not" {
+			return no, yes
+		}
+		return nil, nil
 	case *ast.ConditionalNode:
-		yes := g.walk(x.Cond, known)
+		yes, no = g.walk(x.Cond, known)
 		g.walk(x.Exp1, join(known, yes))
-		g.walk(x.Exp2, known)
+		g.walk(x.Exp2, join(known, no))
 	case *ast.CallNode:
-		for _, a := range x.Arguments {
-			g.walk(a, known)
-		}
+		g.all(x.Arguments, known)
 	case *ast.BuiltinNode:
-		for _, a := range x.Arguments {
-			g.walk(a, known)
-		}
+		g.all(x.Arguments, known)
 	case *ast.ArrayNode:
-		for _, a := range x.Nodes {
-			g.walk(a, known)
-		}
+		g.all(x.Nodes, known)
 	}
-	return nil
+	return nil, nil
 }
 
-func (g *guard) binary(x *ast.BinaryNode, known []string) []string {
-	left := g.walk(x.Left, known)
+func (g *guard) all(nodes []ast.Node, known []string) {
+	for _, n := range nodes {
+		g.walk(n, known)
+	}
+}
+
+func (g *guard) binary(x *ast.BinaryNode, known []string) (yes, no []string) {
+	leftYes, leftNo := g.walk(x.Left, known)
 	switch x.Operator {
 	case "&&", "and":
-		right := g.walk(x.Right, join(known, left))
-		return join(left, right)
+		rightYes, rightNo := g.walk(x.Right, join(known, leftYes))
+		return join(leftYes, rightYes), common(leftNo, rightNo)
 	case "||", "or":
-		right := g.walk(x.Right, known)
-		var both []string
-		for _, f := range left {
-			if slices.Contains(right, f) {
-				both = append(both, f)
-			}
-		}
-		return both
+		rightYes, rightNo := g.walk(x.Right, join(known, leftNo))
+		return common(leftYes, rightYes), join(leftNo, rightNo)
 	default:
 		g.walk(x.Right, known)
-		return nil
+		return nil, nil
 	}
 }
 
@@ -79,4 +77,15 @@ func (g *guard) use(name string, known []string) {
 
 func join(a, b []string) []string {
 	return append(slices.Clone(a), b...)
+}
+
+// common is what both lists hold.
+func common(a, b []string) []string {
+	var out []string
+	for _, f := range a {
+		if slices.Contains(b, f) {
+			out = append(out, f)
+		}
+	}
+	return out
 }

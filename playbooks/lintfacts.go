@@ -124,7 +124,7 @@ func (l *linter) expression(field, src string, c check) []string {
 		return nil // reported by Compile
 	}
 	g := guard{optional: c.optional}
-	known := g.walk(tree.Node, c.known)
+	known, _ := g.walk(tree.Node, c.known)
 	for _, name := range g.unguarded {
 		l.add(field, "the fact %s may be missing: write has(%s) && … before it", name, name)
 	}

@@ -28,12 +28,12 @@ func ChangeReply(was, now diagnose.Diagnosis) Message {
 	}
 	m.Subject = subject(v, b)
 	if b.Summary != "" {
-		m.Summary = T(clean(b.Summary, maxSummary))
+		m.Summary = T(Clean(b.Summary, maxSummary))
 	}
 	if lines := difference(a, b); len(lines) > 0 {
 		m.Details = []Detail{{Title: "What changed in the evidence", Lines: lines}}
 	}
-	m.Text = clean(fmt.Sprintf("%s: %s. %s", m.Title, commas(m.Subject), m.Summary), maxOneLine)
+	m.Text = Clean(fmt.Sprintf("%s: %s. %s", m.Title, commas(m.Subject), m.Summary), maxOneLine)
 	return m
 }
 
@@ -57,13 +57,13 @@ func difference(a, b diagnose.Finding) []Rich {
 		}
 		line := citation(c)
 		if seen {
-			line = append(line, Span{Text: " (was: " + clean(old, maxLine) + ")"})
+			line = append(line, Span{Text: " (was: " + Clean(old, maxLine) + ")"})
 		}
 		out = append(out, line)
 	}
 	for _, c := range a.Citations {
 		if a.Class != b.Class && !now[c.Path] {
-			out = append(out, T("before: "+clean(c.Value, maxLine)))
+			out = append(out, T("before: "+Clean(c.Value, maxLine)))
 		}
 	}
 	if len(out) > changesShown {
@@ -85,7 +85,7 @@ func EndReply(v View) Message {
 		m.Summary = T(endSentence(v, f))
 	}
 	m.Subject = subject(v, f)
-	m.Text = clean(fmt.Sprintf("%s: %s. %s", m.Title, commas(m.Subject), m.Summary), maxOneLine)
+	m.Text = Clean(fmt.Sprintf("%s: %s. %s", m.Title, commas(m.Subject), m.Summary), maxOneLine)
 	return m
 }
 
@@ -103,7 +103,7 @@ func endSentence(v View, f diagnose.Finding) string {
 		return b.String() + " The cause was not decided."
 	}
 	if !harmless(f.Class) || f.Confidence == diagnose.Provisional {
-		fmt.Fprintf(&b, " Last verdict: %s, %s.", lowerFirst(clean(f.Headline, maxName)), f.Confidence)
+		fmt.Fprintf(&b, " Last verdict: %s, %s.", lowerFirst(Clean(f.Headline, maxName)), f.Confidence)
 	}
 	if s := shownStep(v); s != nil && !harmless(f.Class) {
 		fmt.Fprintf(&b, " The cause is not gone with the alert. Open: step %d of %d, %s", s.Number, s.Of, sentence(lowerFirst(s.Title)))
@@ -126,10 +126,10 @@ func VerifiedReply(s Step, worked bool, seen string) Message {
 	}
 	m.Title = append(m.Title, Span{Text: ": " + s.Title})
 	if seen != "" {
-		m.Summary = T(clean(seen, maxSummary))
+		m.Summary = T(Clean(seen, maxSummary))
 	} else if !worked {
 		m.Summary = s.View.Verify
 	}
-	m.Text = clean(fmt.Sprintf("%s. %s", m.Title, m.Summary), maxOneLine)
+	m.Text = Clean(fmt.Sprintf("%s. %s", m.Title, m.Summary), maxOneLine)
 	return m
 }

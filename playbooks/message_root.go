@@ -38,13 +38,13 @@ func Looking(v View) Message {
 	m := Message{Subject: subject(v, diagnose.Finding{}), Buttons: buttons(v)}
 	if v.Trouble != "" {
 		m.Title = bold("No diagnosis")
-		m.Summary = Rich{{Text: clean(v.Trouble, maxSummary)}, {Text: " The alert itself stands; I try again at the next look."}}
+		m.Summary = Rich{{Text: Clean(v.Trouble, maxSummary)}, {Text: " The alert itself stands; I try again at the next look."}}
 	} else {
 		m.Title = bold("Looking")
 		m.Summary = T("An alert came in. I am reading metrics and group state; the verdict replaces this message.")
 	}
 	m.Footer = footer(v, diagnose.Finding{})
-	m.Text = clean(m.Title.String()+": "+commas(m.Subject)+". "+m.Summary.String(), maxOneLine)
+	m.Text = Clean(m.Title.String()+": "+commas(m.Subject)+". "+m.Summary.String(), maxOneLine)
 	return m
 }
 
@@ -94,17 +94,17 @@ func changeWord(was, now diagnose.Class) string {
 func subject(v View, f diagnose.Finding) Rich {
 	var parts []string
 	if v.Target.Cluster != "" {
-		parts = append(parts, clean(v.Target.Cluster, maxName))
+		parts = append(parts, Clean(v.Target.Cluster, maxName))
 	}
 	switch {
 	case f.Subject != "":
-		parts = append(parts, clean(f.Subject, maxName))
+		parts = append(parts, Clean(f.Subject, maxName))
 	case v.Target.Group != "":
-		parts = append(parts, "group "+clean(v.Target.Group, maxName))
+		parts = append(parts, "group "+Clean(v.Target.Group, maxName))
 	case v.Target.Broker != nil:
 		parts = append(parts, fmt.Sprintf("broker %d", *v.Target.Broker))
 	case v.Target.Topic != "":
-		parts = append(parts, "topic "+clean(v.Target.Topic, maxName))
+		parts = append(parts, "topic "+Clean(v.Target.Topic, maxName))
 	}
 	if v.Occurrence > 1 {
 		parts = append(parts, fmt.Sprintf("occurrence %d", v.Occurrence))
@@ -120,7 +120,7 @@ func summary(d diagnose.Diagnosis) Rich {
 	f := d.Primary()
 	r := Rich{}
 	if f.Summary != "" {
-		r = append(r, Span{Text: clean(f.Summary, maxSummary)})
+		r = append(r, Span{Text: Clean(f.Summary, maxSummary)})
 	}
 	if len(f.Alternatives) > 0 {
 		r = append(r, Span{Text: space(r) + alternativesLabel(f) + ": "})
@@ -132,13 +132,14 @@ func summary(d diagnose.Diagnosis) Rich {
 		}
 		r = append(r, Span{Text: "."})
 	}
-	// The first step of an undecided case is to get what decides.
-	if f.Decides != "" && f.Class != diagnose.Undecided {
-		r = append(r, Span{Text: space(r) + decidesLabel(f) + ": " + clean(sentence(f.Decides), maxLine)})
+	// The first step of an undecided case is to get what decides, and a
+	// confirmed one has nothing left to decide.
+	if f.Decides != "" && f.Class != diagnose.Undecided && f.Confidence != diagnose.Confirmed {
+		r = append(r, Span{Text: space(r) + decidesLabel(f) + ": " + lowerFirst(Clean(sentence(f.Decides), maxLine))})
 	}
 	if n := len(d.Findings) - 1; n > 0 {
 		also := d.Findings[1]
-		text := space(r) + "Also found: " + lowerFirst(clean(also.Headline, maxName)) + " on " + clean(also.Subject, maxName)
+		text := space(r) + "Also found: " + lowerFirst(Clean(also.Headline, maxName)) + " on " + Clean(also.Subject, maxName)
 		if n > 1 {
 			text += fmt.Sprintf(", and %d more", n-1)
 		}
@@ -149,14 +150,14 @@ func summary(d diagnose.Diagnosis) Rich {
 
 func alternativesLabel(f diagnose.Finding) string {
 	if f.Class == diagnose.Undecided {
-		return "It is one of"
+		return "It could be"
 	}
 	return "It could also be"
 }
 
 // decidesLabel says whether an observation or time has to tell.
 func decidesLabel(f diagnose.Finding) string {
-	if len(f.Alternatives) == 0 && f.Confidence == diagnose.Provisional {
+	if len(f.Alternatives) == 0 && f.Class != diagnose.Undecided {
 		return "What time has to show"
 	}
 	return "What decides"
@@ -191,7 +192,7 @@ func evidence(cs []diagnose.Citation, most int) []Rich {
 }
 
 func citation(c diagnose.Citation) Rich {
-	r := T(clean(c.Value, maxLine))
+	r := T(Clean(c.Value, maxLine))
 	return append(r, link(c.Link, " ▸")...)
 }
 
@@ -235,10 +236,10 @@ func footer(v View, f diagnose.Finding) []Rich {
 	second := dots{}
 	second.text(counts(v))
 	if n := len(v.StepsDone); n > 0 {
-		second.text(clean(v.StepsDone[n-1], maxName))
+		second.text(Clean(v.StepsDone[n-1], maxName))
 	}
 	if v.AckedBy != "" {
-		second.text("acknowledged by " + clean(v.AckedBy, maxName))
+		second.text("acknowledged by " + Clean(v.AckedBy, maxName))
 	}
 	if v.Took > 0 {
 		second.text("verdict in " + seconds(v.Took.Seconds()))
@@ -320,7 +321,7 @@ func buttons(v View) []Button {
 	if s := shownStep(v); s != nil && !harmless(primary(v).Class) {
 		out = append(out, Button{
 			Action: ActionDone, Label: "Done → next step", Value: v.IncidentID, Primary: true,
-			Describe: clean(fmt.Sprintf("Mark step %d, %s, as done and show the next one", s.Number, s.Title), 75),
+			Describe: Clean(fmt.Sprintf("Mark step %d, %s, as done and show the next one", s.Number, s.Title), 75),
 		})
 	}
 	if v.Phase != PhaseLooking || v.Trouble != "" {
@@ -338,10 +339,10 @@ func oneLine(v View, f diagnose.Finding) string {
 	t = strings.Replace(t, " — ", ", ", 1)
 	parts := []string{t + ": " + commas(subject(v, f)) + "."}
 	if f.Summary != "" {
-		parts = append(parts, clean(sentence(f.Summary), maxSummary))
+		parts = append(parts, Clean(sentence(f.Summary), maxSummary))
 	}
 	if s := shownStep(v); s != nil {
 		parts = append(parts, "Next: "+sentence(s.Title))
 	}
-	return clean(strings.Join(parts, " "), maxOneLine)
+	return Clean(strings.Join(parts, " "), maxOneLine)
 }

@@ -3,15 +3,19 @@ package playbooks
 import (
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/kafka-oncall/kafka-oncall/diagnose"
 )
 
+// loaded is the built-in set, compiled once for all tests.
+var loaded = sync.OnceValues(Default)
+
 func defaultSet(t *testing.T) *Set {
 	t.Helper()
-	set, err := Default()
+	set, err := loaded()
 	if err != nil {
 		t.Fatal(err)
 	}

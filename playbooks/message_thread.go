@@ -24,9 +24,9 @@ func Thread(v View) Message {
 	f := primary(v)
 	what := "Evidence and steps"
 	if f.Headline != "" {
-		what += " for " + lowerFirst(clean(f.Headline, maxName))
+		what += " for " + lowerFirst(Clean(f.Headline, maxName))
 	}
-	m.Text = clean(fmt.Sprintf("%s: %s. %s", what, commas(subject(v, f)), sentence(f.Summary)), maxOneLine)
+	m.Text = Clean(fmt.Sprintf("%s: %s. %s", what, commas(subject(v, f)), sentence(f.Summary)), maxOneLine)
 	return m
 }
 
@@ -104,7 +104,7 @@ func sourced(cs []diagnose.Citation) []Rich {
 	out := evidence(cs, 0)
 	for i, c := range cs {
 		if c.Source != "" {
-			out[i] = append(out[i], Span{Text: " — "}, Span{Text: clean(c.Source, maxLine), Style: Code})
+			out[i] = append(out[i], Span{Text: " — "}, Span{Text: Clean(c.Source, maxLine), Style: Code})
 		}
 	}
 	return out
@@ -114,8 +114,8 @@ func otherFindings(d diagnose.Diagnosis) []Rich {
 	var out []Rich
 	for _, f := range d.Findings[1:] {
 		out = append(out, Rich{
-			{Text: clean(f.Headline, maxName), Style: Bold},
-			{Text: fmt.Sprintf(" (%s, %s): %s", clean(f.Subject, maxName), f.Confidence, clean(sentence(f.Summary), maxLine))},
+			{Text: Clean(f.Headline, maxName), Style: Bold},
+			{Text: fmt.Sprintf(" (%s, %s): %s", Clean(f.Subject, maxName), f.Confidence, Clean(sentence(f.Summary), maxLine))},
 		})
 	}
 	return out
@@ -124,7 +124,7 @@ func otherFindings(d diagnose.Diagnosis) []Rich {
 func alternativeLines(f diagnose.Finding) []Rich {
 	var out []Rich
 	for _, a := range f.Alternatives {
-		out = append(out, Rich{{Text: headline(a.Class), Style: Bold}, {Text: ": " + clean(sentence(a.Because), maxLine)}})
+		out = append(out, Rich{{Text: headline(a.Class), Style: Bold}, {Text: ": " + Clean(sentence(a.Because), maxLine)}})
 	}
 	return out
 }
@@ -139,7 +139,7 @@ func some(s string) []string {
 func texts(in []string) []Rich {
 	var out []Rich
 	for _, s := range in {
-		out = append(out, T(upperFirst(clean(sentence(s), maxLine))))
+		out = append(out, T(upperFirst(Clean(sentence(s), maxLine))))
 	}
 	return out
 }
@@ -147,7 +147,7 @@ func texts(in []string) []Rich {
 func ruledOut(d diagnose.Diagnosis) []Rich {
 	var out []Rich
 	for _, r := range d.RuledOut {
-		out = append(out, Rich{{Text: headline(r.Class), Style: Bold}, {Text: ": " + clean(sentence(r.Because), maxLine)}})
+		out = append(out, Rich{{Text: headline(r.Class), Style: Bold}, {Text: ": " + Clean(sentence(r.Because), maxLine)}})
 	}
 	return out
 }
@@ -155,13 +155,13 @@ func ruledOut(d diagnose.Diagnosis) []Rich {
 func blindSpots(d diagnose.Diagnosis) []Rich {
 	var out []Rich
 	for _, b := range d.BlindSpots {
-		r := Rich{{Text: readingWords(b.Reading), Style: Bold}, {Text: ": " + statusWords(b.Status)}}
+		r := Rich{{Text: ReadingWords(b.Reading), Style: Bold}, {Text: ": " + StatusWords(b.Status)}}
 		if len(b.LeavesOpen) > 0 {
 			r = append(r, Span{Text: "; leaves open " + classList(b.LeavesOpen)})
 		}
 		r = append(r, Span{Text: "."})
 		if b.Detail != "" {
-			r = append(r, Span{Text: " " + upperFirst(clean(sentence(b.Detail), maxLine))})
+			r = append(r, Span{Text: " " + upperFirst(Clean(sentence(b.Detail), maxLine))})
 		}
 		out = append(out, r)
 	}
@@ -195,7 +195,7 @@ func blast(b diagnose.Blast) []Rich {
 		out = append(out, T("lag of these groups: "+grouped(fmt.Sprint(b.LagRecords))+" records"))
 	}
 	if b.OtherGroups != "" {
-		out = append(out, T(clean(b.OtherGroups, maxLine)))
+		out = append(out, T(Clean(b.OtherGroups, maxLine)))
 	}
 	return out
 }
@@ -215,7 +215,7 @@ func names(in []string) string {
 			out = append(out, fmt.Sprintf("+%d more", len(in)-maxNames))
 			break
 		}
-		out = append(out, clean(s, maxName))
+		out = append(out, Clean(s, maxName))
 	}
 	return strings.Join(out, ", ")
 }
@@ -229,12 +229,14 @@ func stepLines(v View) []Rich {
 		} else {
 			r = append(r, Span{Text: s.Title})
 		}
-		r = append(r, Span{Text: " — " + s.Safety.Words() + ". "})
-		r = append(r, s.View.Text...)
+		r = append(r, Span{Text: " — " + s.Safety.Words() + "."})
+		if v.Step == nil || v.Step.ID != s.ID { // the root shows the next one whole
+			r = append(append(r, Span{Text: " "}), s.View.Text...)
+		}
 		out = append(out, r)
 	}
 	for _, done := range v.StepsDone {
-		out = append(out, T("✓ "+clean(done, maxName)))
+		out = append(out, T("✓ "+Clean(done, maxName)))
 	}
 	return out
 }
@@ -260,12 +262,12 @@ func alertDetails(v View) []Detail {
 }
 
 func alertLine(a AlertLine) Rich {
-	r := Rich{{Text: clean(a.Name, maxName), Style: Bold}}
+	r := Rich{{Text: Clean(a.Name, maxName), Style: Bold}}
 	if a.Summary != "" {
-		r = append(r, Span{Text: ": " + clean(a.Summary, maxLine)})
+		r = append(r, Span{Text: ": " + Clean(a.Summary, maxLine)})
 	}
 	if a.Labels != "" {
-		r = append(r, Span{Text: " "}, Span{Text: clean(a.Labels, maxLine), Style: Code})
+		r = append(r, Span{Text: " "}, Span{Text: Clean(a.Labels, maxLine), Style: Code})
 	}
 	r = append(r, link(a.SourceURL, " ▸")...)
 	return append(r, link(a.RunbookURL, " runbook ▸")...)

@@ -111,16 +111,26 @@ func (t template) fill(v values) (Rich, error) {
 	var r Rich
 	for _, s := range t {
 		if s.name == "" {
-			r = append(r, Span{Text: s.text, Style: s.style})
+			r = r.with(Span{Text: s.text, Style: s.style})
 			continue
 		}
 		x, ok := v[s.name]
 		if !ok {
 			return nil, fmt.Errorf("the fact %s is missing", s.name)
 		}
-		r = append(r, x.span(s.style, s.exact))
+		r = r.with(x.span(s.style, s.exact))
 	}
 	return r, nil
+}
+
+// with appends a span, and joins it to the last one of the same style: two code
+// spans side by side are not one on every screen.
+func (r Rich) with(s Span) Rich {
+	if n := len(r) - 1; n >= 0 && r[n].Style == s.Style && r[n].URL+s.URL == "" && r[n].Time.IsZero() && s.Time.IsZero() {
+		r[n].Text += s.Text
+		return r
+	}
+	return append(r, s)
 }
 
 // fillCommand puts values into a command to be pasted into a shell: numbers

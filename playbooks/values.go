@@ -50,13 +50,13 @@ func factsOf(d diagnose.Diagnosis) values {
 	v := values{}
 	text := func(name, s string) {
 		if s != "" {
-			v[name] = value{unit: unit(diagnose.UnitText), text: s}
+			v[name] = value{unit: unit(diagnose.UnitText), text: Clean(s, maxLine)}
 		}
 	}
 	text("cluster", d.Target.Cluster)
 	text("subject", f.Subject)
 	text("confidence", string(f.Confidence))
-	text("decides", f.Decides)
+	text("decides", strings.TrimRight(strings.TrimSpace(f.Decides), "."))
 	text("alternatives", alternatives(f))
 	v["next_look_seconds"] = number(diagnose.UnitSeconds, float64(d.NextLookSeconds))
 	kind, id, _ := strings.Cut(f.Subject, " ")
@@ -69,7 +69,7 @@ func factsOf(d diagnose.Diagnosis) values {
 		}
 	}
 	for _, x := range f.Facts {
-		v[x.Name] = value{unit: unit(x.Unit), number: x.Number, exact: x.Number, text: x.Text}
+		v[x.Name] = value{unit: unit(x.Unit), number: x.Number, exact: x.Number, text: Clean(x.Text, maxLine)}
 	}
 	return v
 }
@@ -177,7 +177,9 @@ func grouped(s string) string {
 	return sign + whole
 }
 
-// seconds writes a duration the way one says it: 640 ms, 8.1 s, 2 min 10 s, 3 h 5 min.
+// Seconds writes a duration the way one says it: 640 ms, 8.1 s, 2 min 10 s, 3 h 5 min.
+func Seconds(n float64) string { return seconds(n) }
+
 func seconds(n float64) string {
 	switch {
 	case math.IsNaN(n) || math.IsInf(n, 0):

@@ -33,10 +33,10 @@ func (s Safety) Words() string {
 	}
 }
 
-// clean makes a text from outside fit for one line: control and direction
+// Clean makes a text from outside fit for one line: control and direction
 // characters become spaces, runs of spaces one, and what is longer than n
 // characters is cut with a mark.
-func clean(s string, n int) string {
+func Clean(s string, n int) string {
 	if len(s) > 8*n {
 		s = s[:8*n] // bounds the work; the cut below is rune-safe
 	}
@@ -56,7 +56,7 @@ func clean(s string, n int) string {
 // verdict is the headline with its confidence in words. resolved says that the
 // incident is over.
 func verdict(f diagnose.Finding, phase Phase) (head, words string) {
-	head = clean(f.Headline, maxName)
+	head = Clean(f.Headline, maxName)
 	switch {
 	case phase == PhaseResolved:
 		return head, "over"
@@ -127,7 +127,8 @@ func harmless(c diagnose.Class) bool {
 	}
 }
 
-func readingWords(name string) string {
+// ReadingWords names a section of the evidence for people.
+func ReadingWords(name string) string {
 	switch diagnose.Need(name) {
 	case diagnose.NeedBrokerMetrics:
 		return "broker metrics"
@@ -150,11 +151,12 @@ func readingWords(name string) string {
 	case diagnose.NeedPods:
 		return "pods and deploys"
 	default:
-		return clean(name, maxName)
+		return Clean(name, maxName)
 	}
 }
 
-func statusWords(s diagnose.Status) string {
+// StatusWords says how a reading ended, for people.
+func StatusWords(s diagnose.Status) string {
 	switch s {
 	case diagnose.StatusOK:
 		return "read"

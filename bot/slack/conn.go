@@ -51,8 +51,8 @@ type conn struct {
 	leaving chan struct{} // closed when Slack announces the end
 	closed  chan struct{} // closed when reading is over
 	once    sync.Once     // for leaving
-	err     error         // why it ended; read after closed or leaving
-	mu      sync.Mutex
+	broke   error         // why reading ended
+	told    error         // what Slack gave as the reason, if it matters
 }
 
 func dial(ctx context.Context, cfg Config, url string) (*conn, error) {
@@ -113,7 +113,7 @@ func (c *conn) read(f frames) {
 	for {
 		_, data, err := c.ws.ReadMessage()
 		if err != nil {
-			c.fail(fmt.Errorf("slack socket: %w", scrub(err)))
+			c.broke = fmt.Errorf("slack socket: %w", scrub(err))
 			return
 		}
 		c.alive()
@@ -143,28 +143,15 @@ func (c *conn) alive() { _ = c.ws.SetReadDeadline(time.Now().Add(pingTimeout)) }
 // leave takes note of an announced end. The connection is read on: Slack may
 // still deliver on it.
 func (c *conn) leave(reason string) {
-	switch reason {
-	case "link_disabled":
-		c.fail(ErrSocketOff)
-	case "too_many_websockets":
-		c.fail(errors.New("slack socket: the app has too many connections; does another bot use this app token?"))
-	}
-	c.once.Do(func() { close(c.leaving) })
-}
-
-// fail keeps the first reason.
-func (c *conn) fail(err error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.err == nil {
-		c.err = err
-	}
-}
-
-func (c *conn) reason() error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.err
+	c.once.Do(func() {
+		switch reason {
+		case "link_disabled":
+			c.told = ErrSocketOff
+		case "too_many_websockets":
+			c.told = errors.New("slack socket: the app has too many connections; does another bot use this app token?")
+		}
+		close(c.leaving)
+	})
 }
 
 // ack acknowledges an envelope on this connection, in one frame.
@@ -192,7 +179,7 @@ func (c *conn) awaitHello(ctx context.Context) error {
 	case <-c.hello:
 		return nil
 	case <-c.closed:
-		return c.reason()
+		return c.broke
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-timer.C:
@@ -206,26 +193,39 @@ func (c *conn) awaitHello(ctx context.Context) error {
 func (c *conn) awaitEnd(ctx context.Context) error {
 	select {
 	case <-c.leaving:
-		return c.reason()
+		return c.told
 	case <-c.closed:
-		return c.reason()
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+	select {
+	case <-c.leaving: // announced and ended at once
+		return c.told
+	default:
+		return c.broke
+	}
 }
 
-// drain lets an announced end come, and brings it about if it does not.
+// drain lets an announced end come, and brings it about if it does not. What
+// still comes after our goodbye cannot be acknowledged, but is served.
 func (c *conn) drain(after time.Duration) {
-	timer := time.AfterFunc(after, c.close)
+	timer := time.AfterFunc(after, c.bye)
+	last := time.AfterFunc(after+closeTime, func() { _ = c.ws.Close() })
 	go func() {
 		<-c.closed
 		timer.Stop()
+		last.Stop()
 	}()
+}
+
+// bye tells the other side that we leave; nothing can be sent after it.
+func (c *conn) bye() {
+	data := websocket.FormatCloseMessage(websocket.CloseNormalClosure, "")
+	_ = c.ws.WriteControl(websocket.CloseMessage, data, time.Now().Add(ackTimeout))
 }
 
 // close says goodbye and ends the connection.
 func (c *conn) close() {
-	bye := websocket.FormatCloseMessage(websocket.CloseNormalClosure, "")
-	_ = c.ws.WriteControl(websocket.CloseMessage, bye, time.Now().Add(ackTimeout))
+	c.bye()
 	_ = c.ws.Close()
 }

@@ -40,7 +40,7 @@ func (s *Sender) Find(ctx context.Context, p Post, since time.Time) (Posted, boo
 type page func(ctx context.Context, p Post, oldest, cursor string, limit int) ([]slackapi.Message, string, error)
 
 func (s *Sender) search(ctx context.Context, p Post, since time.Time, next page) (Posted, bool, error) {
-	oldest := fmt.Sprintf("%d.000000", since.Unix())
+	oldest := fmt.Sprintf("%010d.000000", since.Unix())
 	cursor, limit := "", pageSize
 	for range maxPages {
 		messages, more, err := next(ctx, p, oldest, cursor, limit)

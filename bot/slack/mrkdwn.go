@@ -14,7 +14,10 @@ func rich(r playbooks.Rich, limit int) string {
 	var b strings.Builder
 	room := limit - 1
 	for i, s := range r {
-		out := span(s, room)
+		out := span(s, room-1)
+		if strings.HasSuffix(b.String(), "`") && strings.HasPrefix(out, "`") {
+			out = " " + out // two code spans that touch would be none
+		}
 		b.WriteString(out)
 		room -= size(out)
 		if room < minSpan && i < len(r)-1 {

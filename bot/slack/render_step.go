@@ -2,6 +2,7 @@ package slack
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 
 	slackapi "github.com/slack-go/slack"
@@ -31,7 +32,7 @@ func stepBlocks(s *playbooks.StepView) []slackapi.Block {
 		return nil
 	}
 	do := joinLines(stepHeading(s), rich(s.Text, maxStepText), rich(s.Arithmetic, maxArithmetic))
-	advice := joinLines(labelled("Do not: ", s.Avoid), labelled("It worked when: ", s.Verify))
+	advice := joinLines(avoid(s.Avoid), labelled("Check:", s.Verify))
 	var blocks []slackapi.Block
 	for _, text := range []string{do, command(s.Command), advice} {
 		if text != "" {
@@ -46,11 +47,23 @@ func stepHeading(s *playbooks.StepView) string {
 	if s.Of > 1 {
 		heading = fmt.Sprintf("Step %d of %d: ", s.Number, s.Of)
 	}
-	heading = bold(heading + cut(oneLine(s.Title), maxStepTitle, cost))
+	heading = bold(heading + cut(sanitize(strings.ReplaceAll(s.Title, "`", "")), maxStepTitle, cost))
 	if words := safetyWords[s.Safety]; words != "" && s.Safety != playbooks.Look {
 		heading += " — " + words
 	}
 	return heading
+}
+
+// avoid sets what not to do. It must never read as advice to do it, so text
+// that does not say "not" itself gets a label.
+func avoid(r playbooks.Rich) string {
+	start := strings.ToLower(sanitize(r.String()))
+	for _, word := range []string{"do not ", "don't ", "never "} {
+		if strings.HasPrefix(start, word) {
+			return rich(r, maxAdvice)
+		}
+	}
+	return labelled("Do not do this:", r)
 }
 
 func labelled(label string, r playbooks.Rich) string {
@@ -58,7 +71,7 @@ func labelled(label string, r playbooks.Rich) string {
 	if text == "" {
 		return ""
 	}
-	return "*" + strings.TrimSpace(label) + "* " + text
+	return "*" + label + "* " + text
 }
 
 // command sets something to copy. A cut command would be a wrong command, so
@@ -105,20 +118,23 @@ func (l *layout) actions(list []playbooks.Button) {
 	}
 }
 
+// opaque is what action names and button values look like: ids, no text.
+var opaque = regexp.MustCompile(`^[A-Za-z0-9._:=+/@-]*$`)
+
 // buttons sets the buttons that Slack can hold: each action once, at most one
-// primary, and none whose value would have to be cut, because a cut id names
-// something else.
+// primary, and none whose name or value would have to be cut or escaped,
+// because a changed id names something else.
 func buttons(list []playbooks.Button) []*slackapi.ButtonBlockElement {
 	var out []*slackapi.ButtonBlockElement
 	seen := map[string]bool{}
 	primary, total := false, 0
 	for _, b := range list {
 		id := string(b.Action)
-		if id == "" || seen[id] || len(out) == maxButtons || size(id) > MaxActionID || size(b.Value) > MaxButtonValue || id != sanitize(id) || b.Value != sanitizeCode(b.Value) {
+		if id == "" || seen[id] || len(id) > MaxActionID || len(b.Value) > MaxButtonValue || !opaque.MatchString(id) || !opaque.MatchString(b.Value) {
 			continue
 		}
 		e := button(id, b)
-		if total += buttonSize(e); total > maxButtonText {
+		if total += buttonSize(e); total > maxButtonText || len(out) == maxButtons {
 			break
 		}
 		seen[id] = true

@@ -27,8 +27,11 @@ const (
 	// helloTimeout bounds dialing and waiting for the first frame.
 	helloTimeout = 15 * time.Second
 	// drainTime is how long an old connection is read after its successor said
-	// hello. Slack announces an end 10 s ahead.
-	drainTime = 20 * time.Second
+	// hello. Slack announces an end 10 s ahead and brings it about itself; only
+	// if it does not, we do, when surely nothing is delivered there any more.
+	drainTime = time.Minute
+	// closeTime is how long we read on after our goodbye.
+	closeTime = 5 * time.Second
 	// stopGrace is what handlers get to finish after the end of Run's context.
 	stopGrace = 5 * time.Second
 
@@ -111,31 +114,42 @@ func (s *Socket) Run(ctx context.Context) error {
 func (s *Socket) lane(ctx, handling context.Context) error {
 	var old *conn
 	backoff := minBackoff
-	for {
-		c, err := s.open(ctx)
+	for ctx.Err() == nil {
+		c, err := s.connect(ctx, handling)
 		if err == nil {
-			s.serve(ctx, handling, c)
-			err = c.awaitHello(ctx)
-		}
-		if old != nil && (err == nil || ctx.Err() != nil) {
-			old.drain(drainTime)
-			old = nil
-		}
-		if ctx.Err() != nil {
-			return nil
-		}
-		if err == nil {
-			backoff = minBackoff
-			if err = c.awaitEnd(ctx); err == nil {
-				old = c
+			if old != nil {
+				old.drain(drainTime)
+			}
+			old, backoff = c, minBackoff
+			since := time.Now()
+			err = c.awaitEnd(ctx)
+			if err == nil || time.Since(since) > steady && !permanent(err) {
 				continue
 			}
+			c.drain(drainTime)
 		}
 		if permanent(err) {
 			return fmt.Errorf("receiving from Slack: %w", err)
 		}
-		backoff = s.pause(ctx, err, backoff)
+		if ctx.Err() == nil {
+			backoff = s.pause(ctx, err, backoff)
+		}
 	}
+	return nil
+}
+
+// steady is how long a connection must have lived for the next to be opened
+// without a pause after it broke.
+const steady = 20 * time.Second
+
+// connect opens a connection, begins to read it and waits for its hello.
+func (s *Socket) connect(ctx, handling context.Context) (*conn, error) {
+	c, err := s.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s.serve(ctx, handling, c)
+	return c, c.awaitHello(ctx)
 }
 
 // pause waits before the next try: as long as Slack asks for, else a random part

@@ -158,18 +158,25 @@ func unknownKey(key string, fields map[string]reflect.Type) string {
 		names = append(names, k)
 	}
 	sort.Strings(names)
-	best, score := "", 6
-	for _, k := range names {
-		far := distance(k, key)
-		// Twice the distance, plus one for another length: "nmae" is "name", not "map".
-		if s := 2*far + min(1, max(len(k)-len(key), len(key)-len(k))); far <= 2 && s < score {
-			best, score = k, s
-		}
-	}
+	best := Nearest(key, names)
 	if best != "" {
 		return fmt.Sprintf("unknown key; did you mean %q?", best)
 	}
 	return "unknown key; known here: " + strings.Join(names, ", ")
+}
+
+// Nearest returns the candidate that a mistyped word was probably meant to be,
+// or nothing when none is near.
+func Nearest(word string, candidates []string) string {
+	best, score := "", 6
+	for _, c := range candidates {
+		far := distance(c, word)
+		// Twice the distance, plus one for another length: "nmae" is "name", not "map".
+		if s := 2*far + min(1, max(len(c)-len(word), len(word)-len(c))); far <= 2 && s < score {
+			best, score = c, s
+		}
+	}
+	return best
 }
 
 // distance is the edit distance of two words.
@@ -205,4 +212,29 @@ func join(path, key string) string {
 		return key
 	}
 	return path + "." + key
+}
+
+// Fields lists every key that a document for t may hold, as paths; lists show
+// as []. Types that decode themselves end a path.
+func Fields(t reflect.Type) []string {
+	var out []string
+	collectFields(t, "", &out)
+	sort.Strings(out)
+	return out
+}
+
+func collectFields(t reflect.Type, path string, out *[]string) {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	switch {
+	case !isLeaf(t) && t.Kind() == reflect.Struct:
+		for name, ft := range fieldsOf(t) {
+			collectFields(ft, join(path, name), out)
+		}
+	case !isLeaf(t) && t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Struct:
+		collectFields(t.Elem(), path+"[]", out)
+	default:
+		*out = append(*out, path)
+	}
 }

@@ -1,0 +1,190 @@
+package diagnose
+
+import (
+	"fmt"
+	"time"
+)
+
+// cache is how full the session cache is and who needs it.
+type cache struct {
+	// capacity, slots and sessions are -1 when unknown. sessions is the highest
+	// number of the window: a session that was just evicted is replaced at
+	// once, so the peak tells whether the cache is full.
+	capacity, slots, sessions float64
+	demand                    bound
+	share                     float64
+	shareKnown                bool
+}
+
+func (b *brokerFacts) cache() cache {
+	c := cache{capacity: float64(b.capacity), slots: float64(b.slots), sessions: -1, demand: b.demand()}
+	from := b.f.cacheFrom()
+	if b.start.After(from) {
+		from = b.start
+	}
+	if n, ok := b.peak(SignalSessions, from); ok {
+		c.sessions = n
+	}
+	c.share, c.shareKnown = b.fullShare()
+	return c
+}
+
+// full reports whether the cache counts as full.
+func (c cache) full(l Limits) bool {
+	return c.capacity > 0 && c.sessions >= l.FullShare*c.capacity
+}
+
+// above reports whether demand is known to exceed a share of the capacity, and
+// below whether it is known not to.
+func (c cache) above(share float64) bool {
+	return c.demand.low >= 0 && float64(c.demand.low) > share*c.capacity
+}
+
+func (c cache) below(share float64) bool {
+	return c.demand.high >= 0 && float64(c.demand.high) <= share*c.capacity
+}
+
+// unknownSize answers for rules that need the capacity and the fill.
+func (b *brokerFacts) unknownSize(c cache) (Outcome, bool) {
+	switch {
+	case c.capacity < 0 && c.slots >= 0:
+		return Outcome{Answer: Unknown, Blind: []Need{NeedAdmin}, Because: "whether the cache is sharded (Kafka 3.8 and newer) is not known, so neither is its capacity"}, true
+	case c.capacity < 0:
+		return Outcome{Answer: Unknown, Blind: []Need{NeedSlots}, Because: "the number of session slots is not known"}, true
+	case c.sessions < 0:
+		return Outcome{Answer: Unknown, Blind: []Need{NeedBrokerMetrics}, Because: "the number of sessions is not visible"}, true
+	case c.capacity == 0:
+		return no("the cache holds no session at all (%s slots)", count(c.slots)), true
+	default:
+		return Outcome{}, false
+	}
+}
+
+// demandWords cites the demand: "1,310 clients need a session (1,284 consumers
+// + 26 replica fetchers)".
+func (b *brokerFacts) demandWords() string {
+	d := b.demand()
+	if d.low < 0 {
+		return "demand not known"
+	}
+	s := fmt.Sprintf("%s a session (%s + %s)", plural(d.low, "client needs", "clients need"),
+		plural(b.Demand.Consumers, "consumer in groups", "consumers in groups"),
+		plural(b.Demand.Followers, "replica fetcher", "replica fetchers"))
+	if d.high >= 0 {
+		s += fmt.Sprintf(", at most %s by connections", count(d.high))
+	}
+	return s
+}
+
+// cacheCitations are the observations that the rules of a small cache share:
+// fill, slots, demand, full fetches.
+func (b *brokerFacts) cacheCitations(c cache) []Citation {
+	out := []Citation{b.cite(SignalSessions, b.sessionsWords(c.sessions))}
+	out = append(out, cite(b.path("slots"), fmt.Sprintf("max.incremental.fetch.session.cache.slots = %s", b.Slots.Value), b.Slots.Reading))
+	if c.demand.low >= 0 {
+		out = append(out, cite(b.path("demand"), b.demandWords(), b.Demand.Reading))
+	}
+	if c.shareKnown {
+		out = append(out, b.cite(SignalFetchBytesMean, "about "+percent(c.share)+" of consumer fetches are full, by request size"))
+	}
+	return out
+}
+
+// cacheFactValues fill in cacheFacts.
+func (b *brokerFacts) cacheFactValues(c cache) []Fact {
+	out := append(b.slotFacts(), factCount("sessions", c.sessions))
+	if c.demand.low >= 0 {
+		out = append(out, factCount("demand", float64(c.demand.low)),
+			factCount("demand_consumers", float64(b.Demand.Consumers)),
+			factCount("demand_followers", float64(b.Demand.Followers)))
+	}
+	if c.demand.high >= 0 {
+		out = append(out, factCount("connections", float64(c.demand.high)))
+	}
+	if c.shareKnown {
+		out = append(out, factPercent("full_fetch_percent", c.share))
+	}
+	if p, ok := b.now(SignalCachedPartitions); ok && c.sessions > 0 {
+		out = append(out, factCount("partitions_per_session", float64(int(p/c.sessions+0.5))))
+	}
+	if g := b.Demand.ByGroup; len(g) > 0 {
+		out = append(out, factText("biggest_group", g[0].Group), factCount("biggest_group_members", float64(g[0].Members)))
+	}
+	return out
+}
+
+// routingSigns lists what points to a routing fault: one address spread over
+// several brokers.
+func (b *brokerFacts) routingSigns() []string {
+	var out []string
+	from, to := b.f.cacheFrom(), b.f.at()
+	if n := b.counter(SignalRebootstrap).increase(from, to); n > 0 {
+		out = append(out, plural(n, "client", "clients")+" told to bootstrap again (REBOOTSTRAP_REQUIRED)")
+	}
+	if n := b.counter(SignalErrors106).increase(from, to); n > 0 && !b.f.anyRestart() {
+		// While brokers restart, 106 is the noise of an upgrade.
+		out = append(out, plural(n, "topic id error", "topic id errors")+" (106)")
+	}
+	for _, s := range []Signal{SignalNotLeaderFetch, SignalNotLeaderList} {
+		if steps := b.counter(s).within(from, to); b.spread(steps) >= sustainedPeriods && b.leadersConstant() {
+			out = append(out, plural(total(steps), "NOT_LEADER error", "NOT_LEADER errors")+" while leaders were constant")
+		}
+	}
+	return out
+}
+
+// routingSignals are the counters that show a routing fault.
+func routingSignals() []Signal {
+	return []Signal{SignalRebootstrap, SignalErrors106, SignalNotLeaderFetch, SignalNotLeaderList}
+}
+
+// unseen lists the counters among these that are not visible.
+func (b *brokerFacts) unseen(signals ...Signal) []string {
+	var out []string
+	for _, s := range signals {
+		if !b.counter(s).known {
+			out = append(out, string(s))
+		}
+	}
+	return out
+}
+
+// sustainedPeriods is the number of 120 s periods with errors that makes them
+// sustained: an election gives one, at most two.
+const sustainedPeriods = 3
+
+// spread counts the 120 s periods, from the first step on, that have steps.
+func (b *brokerFacts) spread(steps []step) int {
+	seen := map[time.Duration]bool{}
+	for _, s := range steps {
+		seen[s.at.Sub(steps[0].at)/b.f.wave()] = true
+	}
+	return len(seen)
+}
+
+// leadersConstant says that no change in the number of leaders was seen in the
+// window. It only raises doubt, so that an unknown number counts as constant.
+func (b *brokerFacts) leadersConstant() bool {
+	low, high, any := 0.0, 0.0, false
+	for _, s := range b.gauge(SignalLeaders) {
+		if s.T.Before(b.f.cacheFrom()) {
+			continue
+		}
+		if !any {
+			low, high, any = s.V, s.V, true
+		}
+		low, high = min(low, s.V), max(high, s.V)
+	}
+	return low == high
+}
+
+// anyRestart says that some broker's process started in the cache window or
+// shortly before: within the grace of a restart.
+func (f *facts) anyRestart() bool {
+	for _, b := range f.br {
+		if age, ok := b.age(); ok && age <= f.grace()+f.cacheWindow() {
+			return true
+		}
+	}
+	return false
+}

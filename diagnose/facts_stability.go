@@ -1,0 +1,101 @@
+package diagnose
+
+import (
+	"fmt"
+	"slices"
+)
+
+// stability says whether the members of a group came or went in the window.
+type stability struct {
+	// changed is true when somebody came or went; how says what was seen.
+	changed bool
+	how     string
+	// known is true when the whole window was watched. Not changed and not
+	// known means: not seen, which is not the same as nobody left.
+	known bool
+	// by cites the source that knows.
+	by Citation
+}
+
+// stability looks for changes in what the watcher lost, the group's records
+// and the snapshots, and at whether one of them spans the window.
+func (f *facts) stability(g *Group) stability {
+	for _, look := range []func(*Group) stability{f.byWatcher, f.byHistory, f.bySnapshots} {
+		if s := look(g); s.changed {
+			return s
+		}
+	}
+	for _, look := range []func(*Group) stability{f.byWatcher, f.byHistory, f.bySnapshots} {
+		if s := look(g); s.known {
+			return s
+		}
+	}
+	return stability{how: "whether members came or went is not visible"}
+}
+
+func (f *facts) byWatcher(g *Group) stability {
+	if !f.e.Watcher.Usable() {
+		return stability{}
+	}
+	for i, l := range f.e.Watcher.Losses {
+		if l.Group == g.ID && l.By.After(f.from()) && !l.By.After(f.at()) {
+			return stability{changed: true, known: true, how: "a member was lost by " + clock(l.By),
+				by: cite(fmt.Sprintf("watcher.losses[%d]", i), "a member was lost by "+clock(l.By), f.e.Watcher.Reading)}
+		}
+	}
+	if since := f.e.Watcher.Since; !since.IsZero() && !since.After(f.from()) {
+		return stability{known: true, by: cite("watcher.since", "watched since "+clock(since)+", nobody lost", f.e.Watcher.Reading)}
+	}
+	return stability{}
+}
+
+func (f *facts) byHistory(g *Group) stability {
+	h := g.History
+	if !h.Usable() {
+		return stability{}
+	}
+	for i, r := range h.Records {
+		if !r.At.After(f.from()) || r.At.After(f.at()) {
+			continue
+		}
+		if i == 0 || !sameMembers(h.Records[i-1].Members, r.Members) {
+			words := fmt.Sprintf("generation %d with other members at %s", r.Generation, clock(r.At))
+			return stability{changed: true, known: true, how: words,
+				by: cite(groupPath(g.ID, fmt.Sprintf("history.records[%d]", i)), words, h.Reading)}
+		}
+	}
+	if h.Baseline {
+		return stability{known: true, by: cite(groupPath(g.ID, "history"), "no membership record in the window", h.Reading)}
+	}
+	return stability{}
+}
+
+func sameMembers(a, b []RecordMember) bool {
+	return slices.EqualFunc(a, b, func(x, y RecordMember) bool { return x.ID == y.ID })
+}
+
+func (f *facts) bySnapshots(g *Group) stability {
+	for i, s := range g.Snapshots {
+		if i == 0 || !s.At.After(f.from()) {
+			continue
+		}
+		prev := g.Snapshots[i-1].Members
+		if !slices.EqualFunc(prev, s.Members, func(x, y Member) bool { return x.ID == y.ID }) {
+			words := fmt.Sprintf("members %d → %d at %s", len(prev), len(s.Members), clock(s.At))
+			return stability{changed: true, known: true, how: words,
+				by: cite(groupPath(g.ID, fmt.Sprintf("snapshots[%d]", i)), words, g.Reading)}
+		}
+	}
+	if n := len(g.Snapshots); n > 0 && !g.Snapshots[0].At.After(f.from()) && !g.Snapshots[0].At.IsZero() {
+		return stability{known: true, by: cite(groupPath(g.ID, fmt.Sprintf("snapshots[%d]", n-1)), "the same members through the window", g.Reading)}
+	}
+	return stability{}
+}
+
+// state returns the group's present snapshot.
+func (g *Group) state() (GroupSnapshot, bool) {
+	if len(g.Snapshots) == 0 {
+		return GroupSnapshot{}, false
+	}
+	return g.Snapshots[len(g.Snapshots)-1], true
+}

@@ -1,0 +1,176 @@
+package diagnose
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// clientView is what the lost member's own metrics say.
+type clientView struct {
+	known bool
+	// why says in words why nothing is known.
+	why string
+	// poll is the longest time between two polls around the drop, 0 = not seen;
+	// it is recorded when the next poll begins.
+	poll time.Duration
+	// waiting is the longest last-poll-seconds-ago around the drop.
+	waiting time.Duration
+	// gap is the longest time without a scrape of the client around the drop: a
+	// frozen process cannot be scraped.
+	gap time.Duration
+	// after says that the client was scraped after the member's return, so that
+	// poll covers the whole stall.
+	after bool
+	cite  Citation
+}
+
+// pollMemory is how long time-between-poll-max remembers a poll: two metric
+// samples of 30 s.
+const pollMemory = 60 * time.Second
+
+func newClientView(l *loss) clientView {
+	f := l.s.f
+	if !f.e.ClientsReading.Usable() {
+		return clientView{why: "client metrics are not in Prometheus"}
+	}
+	c, why := l.pickClient()
+	if c == nil {
+		return clientView{why: why}
+	}
+	v := clientView{known: true}
+	from, to := l.clientSpan()
+	v.poll, v.cite = v.peak(c, SignalPollMax, from, to, time.Millisecond)
+	waiting, cite := v.peak(c, SignalLastPoll, from, to, time.Second)
+	v.waiting = waiting
+	if v.waiting > v.poll {
+		v.cite = cite
+	}
+	v.gaps(c, from, to)
+	if v.cite.Path == "" && v.gap == 0 {
+		return clientView{why: "the client's poll metrics have no samples around the drop"}
+	}
+	return v
+}
+
+// clientSpan is the time in which the cause shows in client metrics.
+func (l *loss) clientSpan() (from, to time.Time) {
+	from = l.quietSince()
+	if !l.sil.known {
+		from = earliest(from, l.after.Add(-max(l.rebalance(), l.session(), time.Minute)))
+	}
+	to = l.s.f.at()
+	if l.back != nil {
+		to = earliest(to, l.back.at.Add(pollMemory))
+	}
+	return from, to
+}
+
+// pickClient finds the client behind the member: by client id, and by host
+// where several share it.
+func (l *loss) pickClient() (*Client, string) {
+	var named, here []*Client
+	for i := range l.s.f.e.Clients {
+		c := &l.s.f.e.Clients[i]
+		if c.ClientID != l.m.ClientID {
+			continue
+		}
+		named = append(named, c)
+		if host := strings.TrimPrefix(l.m.Host, "/"); host != "" && strings.HasPrefix(c.Instance, host) {
+			here = append(here, c)
+		}
+	}
+	switch {
+	case len(named) == 0:
+		return nil, "no client metrics of " + l.m.ClientID
+	case len(named) == 1:
+		return named[0], ""
+	case len(here) == 1:
+		return here[0], ""
+	default:
+		return nil, fmt.Sprintf("%d clients share the id %s", len(named), l.m.ClientID)
+	}
+}
+
+// peak is the highest value of a gauge in a span, as a time.
+func (v *clientView) peak(c *Client, s Signal, from, to time.Time, unit time.Duration) (time.Duration, Citation) {
+	best, found := 0.0, false
+	m := c.Signals[s]
+	if !m.Usable() {
+		return 0, Citation{}
+	}
+	for _, ch := range chains(m) {
+		for _, x := range ch {
+			if x.T.Before(from) || x.T.After(to) {
+				continue
+			}
+			if !found || x.V > best {
+				best, found = x.V, true
+			}
+		}
+	}
+	if !found {
+		return 0, Citation{}
+	}
+	d := time.Duration(max(0, best) * float64(unit))
+	path := "clients[" + c.ClientID + "]." + string(s)
+	if s == SignalPollMax {
+		return d, cite(path, "longest time between two polls "+seconds(d), m.Reading)
+	}
+	return d, cite(path, "last poll "+seconds(d)+" ago", m.Reading)
+}
+
+// gaps finds the longest time without a scrape, and whether there was one after
+// the return.
+func (v *clientView) gaps(c *Client, from, to time.Time) {
+	m := c.Signals[SignalPollMax]
+	if len(m.Series) == 0 {
+		m = c.Signals[SignalLastHeartbeat]
+	}
+	var times []time.Time
+	for _, ch := range chains(m) {
+		for _, x := range ch {
+			times = append(times, x.T)
+		}
+	}
+	usual := medianGap(times)
+	for i := 1; i < len(times); i++ {
+		if g := times[i].Sub(times[i-1]); times[i].After(from) && times[i-1].Before(to) && 2*g > 5*usual {
+			v.gap = max(v.gap, g)
+		}
+	}
+	v.after = len(times) > 0 && !times[len(times)-1].Before(to.Add(-pollMemory)) && times[len(times)-1].After(from)
+}
+
+// longest is the longest stall that the client's metrics show.
+func (v clientView) longest() time.Duration { return max(v.poll, v.waiting, v.gap) }
+
+// stoodStill says whether the process stood still for the member's session
+// timeout: its polls or its scrapes have a hole that long.
+func (l *loss) stoodStill() tri {
+	need := l.silentAtLeast()
+	switch {
+	case !l.client.known || need <= 0:
+		return dontKnow
+	case l.client.longest() >= need:
+		return isYes
+	case l.back != nil && l.client.after && l.client.poll > 0:
+		return isNo
+	default:
+		return dontKnow
+	}
+}
+
+// overslept says whether the time between two polls reached the poll limit.
+func (l *loss) overslept() tri {
+	switch {
+	case !l.client.known || l.rebalance() == 0:
+		return dontKnow
+	case max(l.client.poll, l.client.waiting) >= l.rebalance():
+		return isYes
+	case l.back != nil && l.client.after && l.client.poll > 0:
+		return isNo
+	default:
+		return dontKnow
+	}
+}

@@ -1,0 +1,185 @@
+package diagnose
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// fit says how well a class explains one loss.
+type fit int
+
+const (
+	// excluded: an observation speaks against it.
+	excluded fit = iota
+	// possible: nothing excludes it and nothing points to it.
+	possible
+	// fits: what it predicts was seen.
+	fits
+)
+
+// view is what one class makes of one loss. Because is the observation that
+// excludes it, or the reason why it is left.
+type view struct {
+	class   Class
+	fit     fit
+	because string
+}
+
+// suspects are the classes that can drop a member, commoner ones first. A class
+// with a rule has its view in the rule's file, the others in lookalikes.go.
+var suspects = [...]struct {
+	class Class
+	view  func(*loss) view
+}{
+	{JoinSyncRace, joinSyncRaceView},
+	{PollInterval, pollIntervalView},
+	{RollingDeploy, rollingDeployView},
+	{SessionTimeout, sessionTimeoutView},
+	{ProcessGone, processGoneView},
+	{ClientUnreachable, clientUnreachableView},
+	{PollIntervalStatic, pollIntervalStaticView},
+	{ProcessReplaced, processReplacedView},
+	{RebalanceTimeout, rebalanceTimeoutView},
+	{SickLeader, sickLeaderView},
+	{CoordinatorTrouble, coordinatorTroubleView},
+	{RemovedByAdmin, removedByAdminView},
+}
+
+// decision is the answer for one loss: a class, or the candidates when causes
+// of different families are left.
+type decision struct {
+	// primary is empty when it is undecided.
+	primary Class
+	// rest are the other views that are not excluded, better ones first.
+	rest []view
+	// views holds every view, in the order of suspects.
+	views []view
+}
+
+func (d decision) view(c Class) view {
+	for _, v := range d.views {
+		if v.class == c {
+			return v
+		}
+	}
+	return view{class: c}
+}
+
+// decide weighs all suspects for one loss.
+//
+// A class that fits wins over one that is merely possible. Among equals of one
+// family the commoner one is the primary and the others are its alternatives;
+// equals of different families stay undecided, since a wrong action would
+// follow from a guess. A class without a rule is never the primary: its family's
+// first possible class with a rule is, with the other as alternative.
+func decide(l *loss) decision {
+	var d decision
+	for _, s := range suspects {
+		d.views = append(d.views, s.view(l))
+	}
+	left := slices.DeleteFunc(slices.Clone(d.views), func(v view) bool { return v.fit == excluded })
+	slices.SortStableFunc(left, better)
+	d.rest = left
+	if len(left) == 0 {
+		return d
+	}
+	best := slices.DeleteFunc(slices.Clone(left), func(v view) bool { return v.fit < left[0].fit })
+	if families(best) > 1 {
+		return d
+	}
+	i := slices.IndexFunc(left, func(v view) bool { return hasLossRule(v.class) && familyOf(v.class) == familyOf(best[0].class) })
+	if i < 0 {
+		return d
+	}
+	d.primary = left[i].class
+	d.rest = slices.Delete(slices.Clone(left), i, i+1)
+	return d
+}
+
+// better orders views: what fits before what is possible. Where nothing fits, a
+// session timeout comes first: a long silence alone proves no poll breach, since
+// slow survivors stretch any silence.
+func better(a, b view) int {
+	if d := cmp.Compare(b.fit, a.fit); d != 0 || a.fit != possible {
+		return d
+	}
+	first := func(v view) int {
+		if v.class == SessionTimeout {
+			return 0
+		}
+		return 1
+	}
+	return cmp.Compare(first(a), first(b))
+}
+
+func families(vs []view) int {
+	seen := map[Family]bool{}
+	for _, v := range vs {
+		seen[familyOf(v.class)] = true
+	}
+	return len(seen)
+}
+
+func familyOf(c Class) Family {
+	e, _ := Lookup(c)
+	return e.Family
+}
+
+// hasLossRule says that a class has a rule that answers for losses.
+func hasLossRule(c Class) bool {
+	switch c {
+	case JoinSyncRace, PollInterval, RollingDeploy, SessionTimeout, ProcessGone:
+		return true
+	default:
+		return false
+	}
+}
+
+func exclude(c Class, because string) view { return view{c, excluded, because} }
+func leave(c Class, because string) view   { return view{c, possible, because} }
+func match(c Class, because string) view   { return view{c, fits, because} }
+
+// The observations that several views share.
+
+// leftAtOnce says that the member was dropped sooner after its last commit than
+// any timeout allows, so that it must have left or been removed.
+func (l *loss) leftAtOnce() bool {
+	return l.sil.known && l.session() > 0 && l.sil.hi < l.silentAtLeast()
+}
+
+// tooSoonForPoll says that it was dropped sooner than its poll limit allows.
+func (l *loss) tooSoonForPoll() bool {
+	return l.sil.known && l.rebalance() > 0 && l.sil.hi < l.rebalance()-pollSlack
+}
+
+// longEnoughForPoll says that its silence reached the poll limit, as far as the
+// interval tells, and that it was a silence at all.
+func (l *loss) longEnoughForPoll() bool {
+	return l.sil.known && !l.sil.idle && l.rebalance() > 0 && l.sil.hi >= l.rebalance()-pollSlack
+}
+
+// pollSlack covers the time between a poll and the commit that it sends.
+const pollSlack = 500 * time.Millisecond
+
+// brokeRhythm says that the silence was far longer than its usual time between
+// commits: a client that closes commits first and would not be silent.
+func (l *loss) brokeRhythm() bool {
+	return l.sil.known && !l.sil.idle && l.sil.rhythm > 0 && l.sil.lo > 3*l.sil.rhythm
+}
+
+// pastSession says that its session would have run out long before, had the
+// whole process been silent.
+func (l *loss) pastSession() bool {
+	return l.session() > 0 && l.brokeRhythm() && l.sil.lo > l.session()+l.sil.rhythm+l.heartbeat()
+}
+
+// longGone says that it has been away for longer than a pause explains: twice
+// the session timeout after the drop, so three since it fell silent.
+func (l *loss) longGone() bool {
+	limit := 2 * l.session()
+	if limit == 0 {
+		limit = 90 * time.Second
+	}
+	return l.back == nil && l.away() > limit
+}

@@ -1,0 +1,254 @@
+package diagnose
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// outcome builds what all findings about losses share.
+func (l *loss) outcome(c Class, mine []*loss) Outcome {
+	o := Outcome{
+		Answer: Yes, Citations: l.citations(c), Facts: l.facts(mine),
+		Missing: l.missing(c), Blind: l.s.blindFor(l),
+	}
+	o.Alternatives = l.alternatives()
+	for _, x := range mine {
+		for _, a := range x.alternatives() {
+			if !slices.ContainsFunc(o.Alternatives, func(b Alternative) bool { return a.Class == b.Class }) {
+				o.Alternatives = append(o.Alternatives, a)
+			}
+		}
+	}
+	if len(o.Alternatives) == 0 {
+		o.Blind = nil
+	}
+	o.Decides = l.decides(c, o.Alternatives)
+	o.Summary = l.summary(c)
+	if n := len(mine); n > 1 {
+		o.Summary += fmt.Sprintf(" %s lost alike since %s.", plural(n, "member was", "members were"), clock(mine[0].by))
+	}
+	return o
+}
+
+// alternatives are the other classes that the evidence does not exclude.
+func (l *loss) alternatives() []Alternative {
+	out := []Alternative{}
+	for _, v := range l.decision.rest {
+		out = append(out, Alternative{Class: v.class, Because: v.because})
+	}
+	return out
+}
+
+// name is how people know the member: its client id, and the host.
+func (l *loss) name() string {
+	who := l.m.ClientID
+	if who == "" {
+		who = l.m.ID
+	}
+	if h := strings.TrimPrefix(l.m.Host, "/"); h != "" {
+		return "member " + who + " on " + h
+	}
+	return "member " + who
+}
+
+func upper(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
+
+// citations are the observations behind a finding, strongest first.
+func (l *loss) citations(c Class) []Citation {
+	out := []Citation{l.dropCitation()}
+	if l.sil.known {
+		out = append(out, l.silenceCitation())
+	}
+	for _, v := range []Citation{l.leave.cite, l.called.cite} {
+		if v.Path != "" {
+			out = append(out, v)
+		}
+	}
+	if n, v := l.pendingSync(); c == JoinSyncRace && n > 0 {
+		out = append(out, v)
+	}
+	if l.back != nil {
+		out = append(out, l.returnCitation())
+	}
+	if l.client.known && l.client.cite.Path != "" {
+		out = append(out, l.client.cite)
+	}
+	if l.coord.cite.Path != "" {
+		out = append(out, l.coord.cite)
+	}
+	return out
+}
+
+// dropCitation is the place where the member is listed no longer.
+func (l *loss) dropCitation() Citation {
+	if l.drop < 0 {
+		w := l.s.f.e.Watcher
+		return cite(fmt.Sprintf("watcher.losses[%d]", l.watched),
+			fmt.Sprintf("%s was lost between %s and %s", l.name(), clock(l.after), clock(l.by)), w.Reading)
+	}
+	if l.rec >= 0 {
+		r := l.s.g.History.Records[l.rec]
+		return cite(groupPath(l.s.g.ID, fmt.Sprintf("history.records[%d]", l.rec)),
+			fmt.Sprintf("generation %d, written %s, no longer lists %s", r.Generation, clock(r.At), l.name()), l.s.g.History.Reading)
+	}
+	x := l.s.seen[l.drop]
+	return cite(x.path, fmt.Sprintf("%s is no longer listed at %s", l.name(), clock(x.from)), x.reading)
+}
+
+func (l *loss) silenceCitation() Citation {
+	v := fmt.Sprintf("last commit %s, %s before the drop", clock(l.sil.last), l.sil.words())
+	if l.session() > 0 {
+		v += fmt.Sprintf("; session timeout %s, rebalance timeout (poll limit) %s", seconds(l.session()), seconds(l.rebalance()))
+	}
+	return cite(groupPath(l.s.g.ID, fmt.Sprintf("history.commits[%d]", l.sil.commit)), v, l.s.g.History.Reading)
+}
+
+func (l *loss) returnCitation() Citation {
+	v := fmt.Sprintf("back at %s, %s after the drop", clock(l.back.at), seconds(l.back.at.Sub(l.by)))
+	if l.back.elsewhere {
+		v += ", on another host"
+	}
+	r := l.s.g.Reading
+	if strings.Contains(l.back.path, "history.records") {
+		r = l.s.g.History.Reading
+	}
+	return cite(l.back.path, v, r)
+}
+
+// missing names corroboration that was not seen.
+func (l *loss) missing(c Class) []string {
+	var out []string
+	if !l.s.baselineKnown() {
+		out = append(out, "membership before the window: no record from before it, and the watcher had not watched the whole of it")
+	}
+	if l.called.answer == dontKnow && c != RollingDeploy && l.called.why != "" {
+		out = append(out, "whether anybody called with the old member id: "+l.called.why)
+	}
+	if l.leave.answer == dontKnow && (c == PollInterval || c == RollingDeploy) && l.leave.why != "" {
+		out = append(out, "whether it sent a LeaveGroup request: "+l.leave.why)
+	}
+	if l.leave.answer == isYes && !l.s.f.e.Watcher.Usable() {
+		out = append(out, "whether the LeaveGroup request was another group's: the watcher was not running")
+	}
+	if c == ProcessGone {
+		out = append(out, "why the process ended: pod and node evidence is not collected yet")
+	}
+	if c == PollInterval && l.back == nil {
+		out = append(out, "its return")
+	}
+	if c == PollInterval && l.rebalance() == defaultRebalance && l.overslept() != isYes {
+		out = append(out, "whether its client has a poll limit at all: 60 s is also the fixed rebalance timeout of franz-go, Sarama and Connect")
+	}
+	return out
+}
+
+// defaultRebalance is the rebalance timeout of franz-go, Sarama and Connect.
+const defaultRebalance = 60 * time.Second
+
+// blindFor lists the sections whose absence keeps alternatives of a loss open.
+func (s *groupStory) blindFor(l *loss) []Need {
+	var out []Need
+	if l.leave.blind && s.classic() || l.called.blind {
+		out = append(out, NeedBrokerMetrics)
+	}
+	if !s.hasRecords() {
+		out = append(out, NeedOffsets)
+	}
+	if l.stoodStill() == dontKnow && l.overslept() == dontKnow {
+		out = append(out, NeedClientMetrics)
+	}
+	out = append(out, NeedWatcher)
+	return slices.DeleteFunc(out, func(n Need) bool {
+		return s.f.needReading(n, subjectGroup(s.g.ID)).Usable()
+	})
+}
+
+// summary says in a sentence or two what happened and what it means.
+func (l *loss) summary(c Class) string {
+	switch c {
+	case SessionTimeout:
+		return sessionSummary(l)
+	case ProcessGone:
+		return goneSummary(l)
+	case PollInterval:
+		return pollSummary(l)
+	case JoinSyncRace:
+		return joinSummary(l)
+	default:
+		return upper(l.name()) + " left the group at " + clock(l.by) + "."
+	}
+}
+
+// timeoutWords is "its session timeout of 45 s", as far as it is known.
+func timeoutWords(what string, d time.Duration) string {
+	if d == 0 {
+		return "its " + what
+	}
+	return "its " + what + " of " + seconds(d)
+}
+
+// returnWords is "it came back 20 s later", or that it has not.
+func (l *loss) returnWords() string {
+	if l.back == nil {
+		return "it has not come back yet"
+	}
+	d := l.back.at.Sub(l.by)
+	if l.back.sameRecord || d < time.Second {
+		return "it was back at once"
+	}
+	return "it came back " + seconds(d) + " later"
+}
+
+// decides names the observation that would tell the alternatives apart.
+func (l *loss) decides(c Class, alts []Alternative) string {
+	if len(alts) == 0 {
+		if l.back == nil {
+			return "Whether it comes back."
+		}
+		return ""
+	}
+	if c == SessionTimeout && l.back == nil {
+		return "Whether it comes back and calls with its old member id (alive), or stays away (gone); the state of its pod or host tells at once."
+	}
+	other := alts[0].Class
+	for _, a := range alts {
+		if c == SessionTimeout && a.Class == ClientUnreachable {
+			other = ClientUnreachable
+		}
+	}
+	return decider(c, other, l)
+}
+
+func decider(c, other Class, l *loss) string {
+	client := l.m.ClientID
+	switch other {
+	case ClientUnreachable:
+		if l.stoodStill() == isNo {
+			return fmt.Sprintf("The log of client %s around %s: “session timed out without receiving a heartbeat response” during the gap = its network to %s.", client, clock(l.quietSince()), subjectBroker(l.s.g.Coordinator))
+		}
+		need := seconds(l.silentAtLeast())
+		if l.session() == 0 {
+			need = "the session timeout"
+		}
+		return fmt.Sprintf("time-between-poll-max of client %s: %s or more = the process stood still. Or its log: “session timed out without receiving a heartbeat response” during the gap = network, at its end = stood still.", client, need)
+	case ProcessReplaced, ProcessGone:
+		return "The pod's or host's own record: restarted, killed (OOM), or replaced by a deploy."
+	case PollIntervalStatic, PollInterval:
+		return fmt.Sprintf("The log of client %s: “consumer poll timeout has expired” = slow processing.", client)
+	case RebalanceTimeout:
+		return "The broker's log: “removed dynamic members who haven't joined” = too slow to rejoin."
+	case CoordinatorTrouble:
+		return fmt.Sprintf("Whether other groups of broker %d lost members in the same second.", l.s.g.Coordinator)
+	case RollingDeploy, RemovedByAdmin:
+		return "The leave reason in the broker's log: “consumer poll timeout has expired”, “the consumer is being closed”, or “removed by an admin”."
+	case SessionTimeout:
+		if c == JoinSyncRace {
+			return "The broker's log: “pending sync request expiration” = it never synced."
+		}
+		return "The broker's log: “has failed, removing it from the group” = silent for its session timeout."
+	default:
+		return "The broker's log around " + clock(l.by) + "."
+	}
+}

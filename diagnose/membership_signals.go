@@ -1,0 +1,232 @@
+package diagnose
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// tri is an answer that may not be known.
+type tri int
+
+const (
+	dontKnow tri = iota
+	isNo
+	isYes
+)
+
+// signalView is what a broker counter says about one loss.
+type signalView struct {
+	answer tri
+	// n is the increase that was counted.
+	n float64
+	// why says in words why the answer is not known.
+	why string
+	// cite is the observation; its Path is empty when nothing was read.
+	cite Citation
+	// blind is true when the counter could not be read at all.
+	blind bool
+}
+
+// observe works out what the sources saw around a loss. All losses must have
+// been listened to before, since that dates them.
+func (l *loss) observe(m membership) {
+	l.leave = l.leaves(m)
+	l.called = l.calls(m)
+	l.client = newClientView(l)
+	l.coord = newCoordView(l, m)
+}
+
+// coordinator returns the facts of the group's coordinator, nil if unknown.
+func (s *groupStory) coordinator() *brokerFacts { return s.f.broker(s.g.Coordinator) }
+
+// leaves counts LeaveGroup requests around the drop. A member that leaves by
+// itself sends one; a session that runs out, and a process that dies, none.
+// KIP-848 members leave by heartbeat, which this counter does not see.
+func (l *loss) leaves(m membership) signalView {
+	b := l.s.coordinator()
+	if !l.s.classic() {
+		return signalView{why: "KIP-848 members leave by heartbeat, which no counter shows", blind: true}
+	}
+	if b == nil {
+		return signalView{why: "the coordinator's metrics were not read", blind: true}
+	}
+	c := b.counter(SignalLeaveRequests)
+	if !c.known {
+		return signalView{why: "LeaveGroup requests are not exported", blind: true}
+	}
+	if c.since.After(l.by) {
+		return signalView{why: "the coordinator was not scraped around the drop", blind: true}
+	}
+	if c.last.Before(l.by) {
+		return signalView{why: "the coordinator has not been scraped since the drop"}
+	}
+	from, to := l.after.Add(-skew), l.by.Add(skew)
+	v := signalView{n: overlapping(c.steps, from, to)}
+	at := clock(l.by)
+	rivals := m.near(l, from, to)
+	switch {
+	case v.n == 0:
+		v.answer = isNo
+		v.cite = b.cite(SignalLeaveRequests, fmt.Sprintf("no LeaveGroup request at broker %d around %s", b.ID, at))
+	case int(v.n) >= rivals:
+		v.answer = isYes
+		v.cite = b.cite(SignalLeaveRequests, fmt.Sprintf("%s at broker %d around %s", plural(v.n, "LeaveGroup request", "LeaveGroup requests"), b.ID, at))
+	default:
+		v.why = fmt.Sprintf("%s for %d members lost at the same time on broker %d", plural(v.n, "LeaveGroup request", "LeaveGroup requests"), rivals, b.ID)
+		v.cite = b.cite(SignalLeaveRequests, v.why)
+	}
+	return v
+}
+
+// overlapping sums the steps that can lie in (from, to].
+func overlapping(steps []step, from, to time.Time) float64 {
+	n := 0.0
+	for _, s := range steps {
+		if s.at.After(from) && s.from.Before(to) {
+			n += s.n
+		}
+	}
+	return n
+}
+
+// near counts the losses at the same coordinator, this one included, whose
+// moment can lie in the span: a counter of the broker cannot tell them apart.
+func (m membership) near(l *loss, from, to time.Time) int {
+	n := 0
+	for _, s := range m.stories {
+		if s.g.Coordinator != l.s.g.Coordinator {
+			continue
+		}
+		for _, x := range s.losses {
+			if x == l || x.by.After(from) && x.after.Before(to) {
+				n++
+			}
+		}
+	}
+	return n + len(m.strangers(l, from, to))
+}
+
+// strangers are the watcher's losses at the same coordinator, in groups that
+// are not in the evidence, whose moment can lie in the span.
+func (m membership) strangers(l *loss, from, to time.Time) []Loss {
+	w := l.s.f.e.Watcher
+	if !w.Usable() {
+		return nil
+	}
+	var out []Loss
+	for _, v := range w.Losses {
+		known := slices.ContainsFunc(m.stories, func(s *groupStory) bool { return s.g.ID == v.Group })
+		if !known && v.Coordinator == l.s.g.Coordinator && v.By.After(from) && v.After.Before(to) {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// beat25 are the errors 25 that a member with an old id gets. Which of them is
+// a race between its heartbeat and its commit, so only the sum means anything;
+// commits count once a partition.
+var beat25 = [...]Signal{SignalHeartbeat25, SignalOffsetCommit25, SignalGroupBeat25}
+
+// calls counts UNKNOWN_MEMBER_ID after the drop: somebody called with the old
+// member id, so the process lived.
+func (l *loss) calls(m membership) signalView {
+	b := l.s.coordinator()
+	if b == nil {
+		return signalView{why: "the coordinator's metrics were not read", blind: true}
+	}
+	v := signalView{answer: isNo}
+	var noise float64
+	var last time.Time
+	seen := 0
+	first := m.firstLoss(l)
+	for _, s := range beat25 {
+		c := b.counter(s)
+		if !c.known || c.since.After(l.after) {
+			continue
+		}
+		seen++
+		last = c.last
+		v.n += increaseAfter(c, l.after)
+		noise += c.increase(l.s.f.from(), first)
+		if v.cite.Path == "" || increaseAfter(c, l.after) > 0 {
+			v.cite = b.cite(s, "")
+		}
+	}
+	switch {
+	case seen == 0:
+		return signalView{why: "errors 25 are not exported, or not since before the drop", blind: true}
+	case last.Before(l.by):
+		return signalView{why: "the coordinator has not been scraped since the drop"}
+	}
+	v.cite.Value = fmt.Sprintf("%s at broker %d since %s", plural(v.n, "UNKNOWN_MEMBER_ID", "UNKNOWN_MEMBER_ID"), b.ID, clock(l.after))
+	if v.n == 0 {
+		v.cite.Value = fmt.Sprintf("no UNKNOWN_MEMBER_ID at broker %d since %s", b.ID, clock(l.after))
+		return v
+	}
+	v.answer = isYes
+	if others := m.others(l); others > 0 {
+		v.answer = dontKnow
+		v.why = fmt.Sprintf("errors 25 at broker %d can come from %s that lost members there", b.ID, plural(others, "other group", "other groups"))
+	} else if noise > 0 {
+		v.answer = dontKnow
+		v.why = fmt.Sprintf("errors 25 at broker %d went on before the first loss already", b.ID)
+	}
+	return v
+}
+
+// increaseAfter sums the steps that end after a moment.
+func increaseAfter(c counter, t time.Time) float64 {
+	n := 0.0
+	for _, s := range c.steps {
+		if s.at.After(t) {
+			n += s.n
+		}
+	}
+	return n
+}
+
+// firstLoss is the earliest moment at which the coordinator can have dropped a
+// member that is known of.
+func (m membership) firstLoss(l *loss) time.Time {
+	first := l.after
+	for _, s := range m.stories {
+		for _, x := range s.losses {
+			if s.g.Coordinator == l.s.g.Coordinator {
+				first = earliest(first, x.after)
+			}
+		}
+	}
+	return first
+}
+
+// others counts the other groups of the coordinator that lost members in the
+// window.
+func (m membership) others(l *loss) int {
+	groups := map[string]bool{}
+	for _, s := range m.stories {
+		if s != l.s && s.g.Coordinator == l.s.g.Coordinator && len(s.losses) > 0 {
+			groups[s.g.ID] = true
+		}
+	}
+	for _, v := range m.strangers(l, l.s.f.from(), l.s.f.at()) {
+		groups[v.Group] = true
+	}
+	return len(groups)
+}
+
+// pendingSync counts UNKNOWN_MEMBER_ID on SyncGroup after the drop; 0 when it
+// is not known.
+func (l *loss) pendingSync() (float64, Citation) {
+	b := l.s.coordinator()
+	if b == nil {
+		return 0, Citation{}
+	}
+	c := b.counter(SignalSyncGroup25)
+	if !c.known {
+		return 0, Citation{}
+	}
+	n := increaseAfter(c, l.after)
+	return n, b.cite(SignalSyncGroup25, fmt.Sprintf("%s on SyncGroup at broker %d since %s", plural(n, "UNKNOWN_MEMBER_ID", "UNKNOWN_MEMBER_ID"), b.ID, clock(l.after)))
+}

@@ -1,0 +1,111 @@
+package diagnose
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// values collects facts for playbooks.
+type values []Fact
+
+func (v *values) text(name, s string) {
+	if s != "" {
+		*v = append(*v, Fact{Name: name, Unit: UnitText, Text: s})
+	}
+}
+
+func (v *values) time(name string, t time.Time) {
+	if !t.IsZero() {
+		*v = append(*v, Fact{Name: name, Unit: UnitTime, Text: t.UTC().Format(time.RFC3339)})
+	}
+}
+
+func (v *values) seconds(name string, d time.Duration) {
+	// Milliseconds are what the sources give.
+	*v = append(*v, Fact{Name: name, Unit: UnitSeconds, Number: float64(d.Milliseconds()) / 1000})
+}
+
+func (v *values) count(name string, n int) {
+	*v = append(*v, Fact{Name: name, Unit: UnitCount, Number: float64(n)})
+}
+
+// facts are the values that lossSpecs declares, for one loss.
+func (l *loss) facts(mine []*loss) []Fact {
+	var v values
+	v.text("group", l.s.g.ID)
+	v.text("member", l.m.ID)
+	v.text("client_id", l.m.ClientID)
+	v.text("host", strings.TrimPrefix(l.m.Host, "/"))
+	v.text("instance_id", l.m.InstanceID)
+	v.time("dropped_at", l.by)
+	l.timing(&v)
+	l.returning(&v)
+	v.text("partitions", partitionNames(l.m.Partitions))
+	if n := len(l.m.Partitions); n > 0 {
+		v.count("partition_count", n)
+	}
+	v.count("lost_members", len(mine))
+	v.count("members", max(0, l.s.current()))
+	v.count("baseline_members", max(0, l.s.baseline()))
+	if l.leave.cite.Path != "" {
+		v.count("leaves", int(l.leave.n))
+	}
+	if l.called.cite.Path != "" {
+		v.count("errors_25", int(l.called.n))
+	}
+	if l.s.g.Coordinator >= 0 {
+		v.text("coordinator", subjectBroker(l.s.g.Coordinator))
+	}
+	return v
+}
+
+func (l *loss) timing(v *values) {
+	if l.sil.known {
+		v.time("last_commit_at", l.sil.last)
+		v.seconds("delta_seconds", l.sil.hi)
+		v.seconds("delta_low_seconds", l.sil.lo)
+	}
+	switch {
+	case l.decision.primary == SessionTimeout && l.session() > 0, l.decision.primary == ProcessGone && l.session() > 0:
+		v.seconds("silent_seconds", l.session())
+	case l.sil.known:
+		v.seconds("silent_seconds", l.sil.hi)
+	}
+	if l.session() > 0 {
+		v.seconds("session_timeout_seconds", l.session())
+		v.seconds("rebalance_timeout_seconds", l.rebalance())
+	}
+	if l.client.known && l.client.longest() > 0 {
+		v.seconds("stall_seconds", l.client.longest())
+	}
+	if l.sil.rhythm > 0 {
+		v.seconds("max_commit_gap_seconds", l.sil.rhythm)
+	}
+	if l.sil.perRecord > 0 {
+		v.seconds("per_record_seconds", l.sil.perRecord)
+	}
+}
+
+func (l *loss) returning(v *values) {
+	if l.back == nil {
+		v.seconds("away_seconds", l.away())
+		return
+	}
+	v.seconds("return_seconds", max(0, l.back.at.Sub(l.by)))
+	v.time("returned_at", l.back.at)
+}
+
+// partitionNames lists at most six partitions: orders-3, orders-7.
+func partitionNames(ps []TopicPartition) string {
+	const most = 6
+	var out []string
+	for i, p := range ps {
+		if i == most {
+			out = append(out, fmt.Sprintf("%d more", len(ps)-most))
+			break
+		}
+		out = append(out, fmt.Sprintf("%s-%d", p.Topic, p.Partition))
+	}
+	return strings.Join(out, ", ")
+}
