@@ -17,11 +17,11 @@ func story(t *testing.T, r *rig) {
 	a := burst("3")
 	r.oracle.set(diagnose.RestartBurst, diagnose.Provisional)
 	r.deliver(webhook(a))
-	pass(20 * time.Second)
+	pass(15 * time.Second)
 	r.oracle.set(diagnose.CacheThrash, diagnose.Confirmed)
-	pass(90 * time.Second)
+	pass(35 * time.Second)
 	r.deliver(webhook(a.over()))
-	pass(20 * time.Second)
+	pass(15 * time.Second)
 }
 
 // deliver sends until it is taken, as Alertmanager does.
@@ -88,6 +88,7 @@ func cutAt(t *testing.T, n int, after bool) (calls int) {
 	t.Helper()
 	in(t, func(t *testing.T) {
 		r := newRig(t)
+		r.cfg.Incident.Looks = []time.Duration{20 * time.Second}
 		c := &cutter{r: r, n: n, after: after, reborn: make(chan struct{})}
 		r.slack.before, r.slack.after = c.hook(false), c.hook(true)
 		r.start()
@@ -109,6 +110,7 @@ func TestLostAnswersAreSearchedFor(t *testing.T) {
 		t.Run(fmt.Sprint("message ", n), func(t *testing.T) {
 			in(t, func(t *testing.T) {
 				r := newRig(t)
+				r.cfg.Incident.Looks = []time.Duration{20 * time.Second}
 				calls := 0
 				r.slack.after = func(slack.Post) error {
 					if calls++; calls == n {

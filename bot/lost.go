@@ -114,13 +114,14 @@ func (s *Server) fallback(ctx context.Context, o store.Out, th store.Thread, cau
 	if s.cfg.Fallback == "" || th.Lane == s.cfg.Fallback {
 		return s.later(ctx, o, max(time.Minute, pause(o.Attempt)), false)
 	}
-	s.metrics.fallbacks.Inc()
 	return s.store.Update(ctx, "moving to the fallback channel", func(tx *store.Tx) error {
 		now, ok, err := tx.Thread(ctx, th.ID)
 		if err != nil || !ok {
 			return err
 		}
+		// Posts and edits of one thread may find out at the same time.
 		if now.Lane == th.Lane {
+			s.metrics.fallbacks.Inc()
 			if err := s.move(ctx, tx, now); err != nil {
 				return err
 			}

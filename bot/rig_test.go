@@ -20,6 +20,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/kafka-oncall/kafka-oncall/bot/slack"
+	"github.com/kafka-oncall/kafka-oncall/bot/store"
 	"github.com/kafka-oncall/kafka-oncall/diagnose"
 	"github.com/kafka-oncall/kafka-oncall/playbooks"
 )
@@ -264,11 +265,38 @@ type rig struct {
 	reg    *prometheus.Registry
 }
 
+// template is a database with its schema: making one takes River 8 migrations.
+var template []byte
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "bot")
+	if err != nil {
+		panic(err)
+	}
+	path := filepath.Join(dir, "template.db")
+	s, err := store.Open(context.Background(), store.Options{Path: path})
+	if err != nil {
+		panic(err)
+	}
+	if err := s.Close(); err != nil {
+		panic(err)
+	}
+	if template, err = os.ReadFile(path); err != nil {
+		panic(err)
+	}
+	code := m.Run()
+	_ = os.RemoveAll(dir)
+	os.Exit(code)
+}
+
 func newRig(t *testing.T) *rig {
 	t.Helper()
 	cfg := DefaultConfig()
 	cfg.Listen, cfg.Channel, cfg.Fallback = "", "#kafka", "#fallback"
 	cfg.Store = filepath.Join(t.TempDir(), "bot.db")
+	if err := os.WriteFile(cfg.Store, template, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	cfg.WorkspaceURL = "https://acme.slack.com"
 	r := &rig{t: t, cfg: cfg, slack: &tinySlack{}, oracle: &oracle{}, log: &strings.Builder{}}
 	r.oracle.set(diagnose.RestartBurst, diagnose.Provisional)

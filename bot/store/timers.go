@@ -109,7 +109,7 @@ func timerConfig(workers *river.Workers, log *slog.Logger) *river.Config {
 		Workers:                     workers,
 		Logger:                      log,
 		PollOnly:                    true,
-		FetchPollInterval:           time.Second,
+		FetchPollInterval:           2 * time.Second,
 		FetchCooldown:               100 * time.Millisecond,
 		JobTimeout:                  20 * time.Second,
 		RescueStuckJobsAfter:        time.Minute,
