@@ -56,8 +56,8 @@ func readEvidence(file string) (diagnose.Evidence, error) {
 	return diagnose.Decode(data)
 }
 
-// placeholder is a value that was not filled in; PromQL's braces hold matchers.
-var placeholder = regexp.MustCompile(`\{[a-z_]+\}`)
+// unfilled is a value that was not filled in; PromQL's braces hold matchers.
+var unfilled = regexp.MustCompile(`\{[a-z_]+\}`)
 
 // Every verdict the classifier gives has its words: a one-line text, a step
 // whose values are all there, and no placeholder left over.
@@ -80,7 +80,7 @@ func TestEveryCorpusCaseHasItsWords(t *testing.T) {
 		if len(m.Evidence) > evidenceInRoot {
 			t.Errorf("%s: %d lines of evidence in the root", name, len(m.Evidence))
 		}
-		if placeholder.MatchString(show(m) + show(Thread(v))) {
+		if unfilled.MatchString(show(m) + show(Thread(v))) {
 			t.Errorf("%s: a placeholder is left:\n%s", name, show(m))
 		}
 	}

@@ -175,7 +175,7 @@ func TestCollectForABroker(t *testing.T) {
 		id := f.c.LeaderFor("t", 0)
 		m := &fakeMetrics{}
 		e := f.collect(f.runner(m, nil), diagnose.Request{Target: diagnose.Target{Broker: &id}, Window: time.Minute})
-		if e.WindowSeconds != 360 || m.rng < 360*time.Second {
+		if e.WindowSeconds != 60 || m.rng < 360*time.Second {
 			t.Errorf("window %d, metrics of %s; want at least three waves", e.WindowSeconds, m.rng)
 		}
 		if len(e.Brokers) != 3 {
