@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"fmt"
+	"time"
 )
 
 func cacheSaturatedRule() Rule {
@@ -10,7 +11,7 @@ func cacheSaturatedRule() Rule {
 		Needs: []Need{NeedBrokerMetrics, NeedSlots, NeedDemand},
 		Conditions: []string{
 			"sessions ≥ 95 % of the capacity",
-			"no eviction and no error 70 in the window (600 s, never under 360 s)",
+			"no eviction and no error 70 in the window (600 s, never under 360 s); provisional while less than 360 s were seen",
 			"demand > capacity, or demand unknown and at least 10 % of the consumer fetches are full",
 		},
 		Corroboration: []string{
@@ -53,8 +54,8 @@ func judgeSaturated(b *brokerFacts) Outcome {
 		return no("not silent: %s in %s", plural(total(b.sustained()), "session error", "session errors"), span(w))
 	case c.below(1):
 		return no("at most %s need a session, the cache holds %s", plural(c.demand.high, "client", "clients"), count(c.capacity))
-	case !ev.covers(from) || !e70.covers(from):
-		return Outcome{Answer: Unknown, Blind: []Need{NeedBrokerMetrics}, Because: "evictions or session errors are not visible for " + span(w)}
+	case !ev.known || !e70.known:
+		return Outcome{Answer: Unknown, Blind: []Need{NeedBrokerMetrics}, Because: "evictions or session errors are not visible"}
 	case c.above(1), c.shareKnown && c.share >= overflowOnly:
 		return saturates(b, c)
 	case c.demand.low >= 0 && c.demand.high < 0 && b.Demand.Status == StatusOK:
@@ -78,6 +79,12 @@ func saturates(b *brokerFacts, c cache) Outcome {
 	} else {
 		o.Missing = append(o.Missing, "the demand is not counted by topology: the share of full fetches carries the verdict")
 		o.Blind = append(o.Blind, NeedDemand)
+	}
+	need := time.Duration(b.f.l.MinWindowSeconds) * time.Second
+	if seen := min(b.watched(b.counter(SignalEvictions)), b.watched(b.counter(SignalErrors70))); seen < need {
+		o.Provisional = true
+		o.Decides = fmt.Sprintf("no eviction for three periods of %d s; seen for %s so far", b.f.l.WaveSeconds, span(seen))
+		o.NextLookSeconds = max(15, int((need-seen+b.sc.every)/time.Second))
 	}
 	switch {
 	case !c.shareKnown:

@@ -33,6 +33,9 @@ type counter struct {
 	// process start where that is known and nothing happened unseen, else the
 	// first scrape.
 	since time.Time
+	// whole is true when nothing since the process start is unseen, however
+	// short ago that was.
+	whole bool
 	// last is the last scrape at which it would have shown.
 	last time.Time
 }
@@ -83,8 +86,14 @@ func (c counter) silent() time.Duration {
 	return max(0, c.last.Sub(from))
 }
 
-// covers reports whether the counter's course is known from that moment on.
-func (c counter) covers(from time.Time) bool { return c.known && !c.since.After(from) }
+// covers reports whether the counter's course is known from that moment on, or
+// for the whole life of the process.
+func (c counter) covers(from time.Time) bool { return c.known && (c.whole || !c.since.After(from)) }
+
+// noStep reports that a counter is known and did not move from a moment on.
+func (c counter) noStep(from time.Time) bool {
+	return c.covers(from) && len(c.within(from, c.last)) == 0
+}
 
 // identityLabels name a scrape target. A series that differs only in them from
 // one that ended is the same counter after a rename.
@@ -227,7 +236,7 @@ func newCounter(m Metric, sc scrapes, visible bool) counter {
 		}
 	}
 	c.steps = merge(c.steps)
-	if !start.IsZero() && c.older == 0 && start.Before(c.since) {
+	if c.whole = !start.IsZero() && c.older == 0; c.whole && start.Before(c.since) {
 		c.since = start
 	}
 	return c

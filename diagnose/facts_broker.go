@@ -302,7 +302,12 @@ func (b *brokerFacts) unreadable() (Outcome, bool) {
 	return blind, true
 }
 
-// noStep reports that a counter is known and did not move from a moment on.
-func (c counter) noStep(from time.Time) bool {
-	return c.covers(from) && len(c.within(from, c.last)) == 0
+// watched is how long the present process has been seen, in this window: an
+// upper bound for what its silence can mean.
+func (b *brokerFacts) watched(c counter) time.Duration {
+	from := c.since
+	if b.start.After(from) {
+		from = b.start
+	}
+	return c.last.Sub(from)
 }

@@ -34,6 +34,9 @@ func (c cache) full(l Limits) bool {
 	return c.capacity > 0 && c.sessions >= l.FullShare*c.capacity
 }
 
+// room reports whether the cache is known not to be full.
+func (c cache) room(l Limits) bool { return c.capacity > 0 && c.sessions >= 0 && !c.full(l) }
+
 // above reports whether demand is known to exceed a share of the capacity, and
 // below whether it is known not to.
 func (c cache) above(share float64) bool {

@@ -19,6 +19,8 @@ import (
 func (e Evidence) Lookup(path string) (any, bool) {
 	e = e.Sorted()
 	switch {
+	case path == "":
+		return nil, false
 	case strings.HasPrefix(path, "brokers["):
 		for i := range e.Brokers {
 			if rest, ok := strings.CutPrefix(path, "brokers["+strconv.Itoa(int(e.Brokers[i].ID))+"]"); ok {

@@ -87,6 +87,9 @@ func (b *brokerFacts) quietMissing() []string {
 	if unseen := b.unseen(watched...); len(unseen) > 0 {
 		out = append(out, b.subject()+": not visible: "+strings.Join(unseen, ", "))
 	}
+	if e := b.counter(SignalErrors70); !e.covers(b.f.cacheFrom()) {
+		out = append(out, b.subject()+": seen for "+span(b.watched(e))+" only")
+	}
 	age, known := b.age()
 	if !known {
 		out = append(out, b.subject()+": its start time is not visible")
@@ -121,8 +124,8 @@ func unique(in []string) []string {
 
 // normal describes a broker that has nothing wrong.
 func (b *brokerFacts) normal() (string, []Citation) {
-	w := span(b.f.cacheWindow())
 	e := b.counter(SignalErrors70)
+	w := span(min(b.f.cacheWindow(), b.watched(e)))
 	words := fmt.Sprintf("Broker %d: no session error in %s", b.ID, w)
 	cites := []Citation{b.cite(SignalErrors70, "0 session errors in "+w)}
 	if len(e.within(b.f.cacheFrom(), b.f.at())) > 0 {

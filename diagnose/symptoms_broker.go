@@ -23,6 +23,15 @@ func brokerSymptoms(f *facts) []symptom {
 	return out
 }
 
+// The candidates behind session errors and evictions, in words.
+const (
+	becauseThrash    = "live sessions are evicted because more clients need one than fit"
+	becauseRouting   = "one address is spread over several brokers, so that fetches reach a broker that does not know the session"
+	becauseFollowers = "replica fetchers reconnect and take slots from consumers"
+	becauseDead      = "sessions nobody uses any more make room for new ones, which is harmless"
+	becauseLeak      = "a client opens a new session for every fetch or run"
+)
+
 // oddErrors: session errors apart from a return of leadership.
 func oddErrors(b *brokerFacts) (symptom, bool) {
 	steps := b.sustained()
@@ -30,17 +39,32 @@ func oddErrors(b *brokerFacts) (symptom, bool) {
 		return symptom{}, false
 	}
 	words := fmt.Sprintf("%s in %s, not from a restart", plural(total(steps), "session error", "session errors"), span(b.f.cacheWindow()))
-	return symptom{
-		Text:      words,
-		Citations: []Citation{b.cite(SignalErrors70, words)},
-		Candidates: []Alternative{
-			{CacheThrash, "live sessions are evicted because more clients need one than fit"},
-			{MisroutedSessions, "one address is spread over several brokers, so fetches reach a broker that does not know the session"},
-			{FollowerChurn, "replica fetchers reconnect and take slots from consumers"},
-		},
-		Decides: "evictions, the number of clients that need a session, and the slots of this broker",
-		By:      []Class{CacheThrash, RestartBurst, MisroutedSessions, FollowerChurn},
-	}, true
+	s := symptom{
+		Text:       words,
+		Citations:  []Citation{b.cite(SignalErrors70, words)},
+		Candidates: []Alternative{{CacheThrash, becauseThrash}, {MisroutedSessions, becauseRouting}},
+		Decides:    "evictions, slots, and the number of clients that need a session here",
+		By:         []Class{CacheThrash, RestartBurst, MisroutedSessions, FollowerChurn},
+	}
+	if b.counter(SignalEvictions).known && b.capacity > 0 {
+		s.Decides = fmt.Sprintf("the number of clients that need a session here: far below %s means a routing fault", count(b.capacity))
+	}
+	if b.followersSuspect() {
+		s.Candidates = append(s.Candidates, Alternative{FollowerChurn, becauseFollowers})
+	}
+	return s, true
+}
+
+// followersSuspect reports whether replica fetchers can be behind evictions:
+// there are more than consumers can cause, they came in one step with another
+// broker's restart, or they are not visible.
+func (b *brokerFacts) followersSuspect() bool {
+	ev := b.counter(SignalEvictions)
+	x := live{evictions: ev.within(b.f.cacheFrom(), b.f.at())}
+	if !ev.known || b.capacity < 0 || len(x.evictions) == 0 {
+		return true
+	}
+	return total(x.evictions) > b.mostEvictions() || b.followerStep(x)
 }
 
 // oddEvictions: sessions are evicted.
@@ -50,19 +74,27 @@ func oddEvictions(b *brokerFacts) (symptom, bool) {
 		return symptom{}, false
 	}
 	words := fmt.Sprintf("%s in %s", plural(total(steps), "eviction", "evictions"), span(b.f.cacheWindow()))
-	return symptom{
+	s := symptom{
 		Text:      words,
 		Citations: []Citation{b.cite(SignalEvictions, words)},
-		Candidates: []Alternative{
-			{CacheThrash, "live sessions are evicted because more clients need one than fit"},
-			{DeadSessionTurnover, "sessions nobody uses any more make room for new ones, which is harmless"},
-			{FollowerChurn, "replica fetchers reconnect and take slots from consumers"},
-			{LeakingClient, "a client opens a new session for every fetch or run"},
-		},
-		Decides: "session errors per eviction: about 1 means live sessions, 0 means dead ones",
-		By:      []Class{CacheThrash, RestartBurst, DeadSessionTurnover, FollowerChurn, LeakingClient},
-	}, true
+		By:        []Class{CacheThrash, RestartBurst, DeadSessionTurnover, FollowerChurn, LeakingClient},
+	}
+	ratio := total(b.sustained()) / total(steps)
+	if e := b.counter(SignalErrors70); !e.known || ratio >= deadRatio {
+		s.Candidates = append(s.Candidates, Alternative{CacheThrash, becauseThrash})
+		if b.followersSuspect() {
+			s.Candidates = append(s.Candidates, Alternative{FollowerChurn, becauseFollowers})
+		}
+	}
+	if ratio < b.f.l.LiveRatio {
+		s.Candidates = append(s.Candidates, Alternative{DeadSessionTurnover, becauseDead}, Alternative{LeakingClient, becauseLeak})
+		s.Decides = "session errors per eviction: about 1 means live sessions, 0 means dead ones; and who opens new sessions"
+	}
+	return s, true
 }
+
+// deadRatio is errors ÷ evictions under which evicted sessions count as dead.
+const deadRatio = 0.1
 
 // epochNoise is the number of epoch errors in a window that means nothing: one
 // in 10 min.

@@ -35,11 +35,13 @@ func undecidedFindings(f *facts, odd []symptom, t tally) []Finding {
 				continue
 			}
 			texts = append(texts, x.Text)
-			decides = append(decides, x.Decides)
+			if x.Decides != "" && !slices.Contains(decides, x.Decides) {
+				decides = append(decides, x.Decides)
+			}
 			o.Citations = append(o.Citations, x.Citations...)
 			o.Alternatives = addCandidates(o.Alternatives, x, t)
 		}
-		o.Decides = strings.Join(slices.Compact(decides), "; ")
+		o.Decides = strings.Join(decides, "; ")
 		o.Summary = capital(strings.Join(texts, "; ")) + ". " + doubt(o.Alternatives)
 		o.Facts = undecidedFacts(f, o.Alternatives)
 		out = append(out, finding(Undecided, o, nil))
