@@ -16,8 +16,8 @@ func storyOf(e Evidence) *groupStory {
 
 func TestSilenceIsAnInterval(t *testing.T) {
 	slow := overslept()
-	slow.turns[1].start, slow.turns[1].at = ago(sec(374)), ago(sec(110))
-	slow.silent[bob.id] = []span2{{ago(sec(419)), ago(sec(110))}}
+	slow.turns[1].start, slow.turns[1].at = ago(lasting(374)), ago(lasting(110))
+	slow.silent[bob.id] = []span2{{ago(lasting(419)), ago(lasting(110))}}
 	onlyRecords := func(e *Evidence) { noWatcher(e); e.Groups[0].Snapshots = nil }
 	for _, tc := range []struct {
 		name   string
@@ -27,14 +27,14 @@ func TestSilenceIsAnInterval(t *testing.T) {
 	}{
 		// The last commit is 180 s old at the drop 45 s later; the record follows
 		// 2 s after that, and a look every 10 s narrows it.
-		{"snapshots", stalled(), func(*Evidence) {}, sec(40), sec(47)},
+		{"snapshots", stalled(), func(*Evidence) {}, lasting(40), lasting(47)},
 		// Records alone: the survivor's last commit is 7 s older than the end of the
 		// join phase, a heartbeat is at most 15 s.
-		{"records only", stalled(), onlyRecords, sec(25), sec(47)},
+		{"records only", stalled(), onlyRecords, lasting(25), lasting(47)},
 		// A survivor that was busy for 309 s hides the drop: up to the rebalance
 		// timeout of 300 s belongs to its rejoin.
-		{"slow survivor", slow, onlyRecords, sec(10), sec(310)},
-		{"nobody else", alone(), onlyRecords, sec(45), sec(45)},
+		{"slow survivor", slow, onlyRecords, lasting(10), lasting(310)},
+		{"nobody else", alone(), onlyRecords, lasting(45), lasting(45)},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			tc.tale.change = tc.change
@@ -50,8 +50,8 @@ func TestSilenceIsAnInterval(t *testing.T) {
 // at once.
 func alone() tale {
 	return tale{
-		turns:  []turn{settled(alice), {start: ago(sec(135)), at: ago(sec(135))}},
-		silent: map[string][]span2{alice.id: {{ago(sec(179)), t0}}},
+		turns:  []turn{settled(alice), {start: ago(lasting(135)), at: ago(lasting(135))}},
+		silent: map[string][]span2{alice.id: {{ago(lasting(179)), t0}}},
 	}
 }
 
@@ -70,15 +70,15 @@ func TestComebacks(t *testing.T) {
 	}{
 		{"same host", stalled().turns, []string{"orders-a-1 by orders-a-2"}},
 		{"still away", stalled().turns[:2], []string{"orders-a-1 away"}},
-		{"another host", []turn{settled(alice, bob), {start: ago(sec(135)), at: ago(sec(133)), members: []who{bob}}, {start: ago(sec(120)), at: ago(sec(118)), members: []who{bob, elsewhere}}}, []string{"orders-a-1 by orders-a-2 elsewhere"}},
-		{"somebody else joined", []turn{settled(alice, bob), {start: ago(sec(135)), at: ago(sec(133)), members: []who{bob}}, {start: ago(sec(120)), at: ago(sec(118)), members: []who{bob, carol}}}, []string{"orders-a-1 away"}},
-		{"in the same record", []turn{settled(alice, bob), {start: ago(sec(135)), at: ago(sec(100)), members: []who{aliceAgain, bob}}}, []string{"orders-a-1 by orders-a-2 same record"}},
+		{"another host", []turn{settled(alice, bob), {start: ago(lasting(135)), at: ago(lasting(133)), members: []who{bob}}, {start: ago(lasting(120)), at: ago(lasting(118)), members: []who{bob, elsewhere}}}, []string{"orders-a-1 by orders-a-2 elsewhere"}},
+		{"somebody else joined", []turn{settled(alice, bob), {start: ago(lasting(135)), at: ago(lasting(133)), members: []who{bob}}, {start: ago(lasting(120)), at: ago(lasting(118)), members: []who{bob, carol}}}, []string{"orders-a-1 away"}},
+		{"in the same record", []turn{settled(alice, bob), {start: ago(lasting(135)), at: ago(lasting(100)), members: []who{aliceAgain, bob}}}, []string{"orders-a-1 by orders-a-2 same record"}},
 		// Two of three that share a client id are dropped, one comes back: it
 		// counts once.
-		{"shared client id", []turn{settled(shared("a"), shared("b"), shared("c")), {start: ago(sec(135)), at: ago(sec(133)), members: []who{shared("c")}}, {start: ago(sec(120)), at: ago(sec(118)), members: []who{shared("c"), shared("d")}}}, []string{"orders-a-1 by orders-d-1", "orders-b-1 away"}},
+		{"shared client id", []turn{settled(shared("a"), shared("b"), shared("c")), {start: ago(lasting(135)), at: ago(lasting(133)), members: []who{shared("c")}}, {start: ago(lasting(120)), at: ago(lasting(118)), members: []who{shared("c"), shared("d")}}}, []string{"orders-a-1 by orders-d-1", "orders-b-1 away"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			s := storyOf(tale{turns: tc.turns, silent: map[string][]span2{alice.id: {{ago(sec(179)), t0}}}, change: func(e *Evidence) {
+			s := storyOf(tale{turns: tc.turns, silent: map[string][]span2{alice.id: {{ago(lasting(179)), t0}}}, change: func(e *Evidence) {
 				noWatcher(e)
 				e.Groups[0].Snapshots = nil
 			}}.evidence())
@@ -114,10 +114,10 @@ func TestAnEmptyAnswerIsNoLoss(t *testing.T) {
 	x := tale{turns: []turn{settled(alice, bob)}, change: func(e *Evidence) {
 		g := &e.Groups[0]
 		last := g.Snapshots[0]
-		g.Snapshots[0].Until = ago(sec(200))
-		last.At = ago(sec(180))
-		g.Snapshots = append(g.Snapshots, GroupSnapshot{At: ago(sec(190)), Until: ago(sec(190)), State: "Dead", Epoch: -1}, last)
-		e.Watcher.Losses = []Loss{{Group: "orders", Coordinator: 2, MemberID: alice.id, After: ago(sec(200)), By: ago(sec(190))}}
+		g.Snapshots[0].Until = ago(lasting(200))
+		last.At = ago(lasting(180))
+		g.Snapshots = append(g.Snapshots, GroupSnapshot{At: ago(lasting(190)), Until: ago(lasting(190)), State: "Dead", Epoch: -1}, last)
+		e.Watcher.Losses = []Loss{{Group: "orders", Coordinator: 2, MemberID: alice.id, After: ago(lasting(200)), By: ago(lasting(190))}}
 	}}
 	if s := storyOf(x.evidence()); len(s.losses) != 0 {
 		t.Errorf("%d losses, first %s at %v", len(s.losses), s.losses[0].m.ID, s.losses[0].by)
@@ -127,7 +127,7 @@ func TestAnEmptyAnswerIsNoLoss(t *testing.T) {
 func TestStaticRestartIsNoLoss(t *testing.T) {
 	static, again := alice, aliceAgain
 	static.instance, again.instance = "inst-a", "inst-a"
-	x := tale{turns: []turn{settled(static, bob), {start: ago(sec(60)), at: ago(sec(60)), generation: 4, members: []who{again, bob}}}}
+	x := tale{turns: []turn{settled(static, bob), {start: ago(lasting(60)), at: ago(lasting(60)), generation: 4, members: []who{again, bob}}}}
 	s := storyOf(x.evidence())
 	if len(s.losses) != 0 || len(s.replaced) != 1 {
 		t.Errorf("%d losses and %d replaced, want a replaced static member", len(s.losses), len(s.replaced))
@@ -136,7 +136,7 @@ func TestStaticRestartIsNoLoss(t *testing.T) {
 
 func TestCoordinatorCountersAreAttributed(t *testing.T) {
 	stranger := func(after, by float64) []Loss {
-		return []Loss{{Group: "billing", Coordinator: 2, MemberID: "x", After: ago(sec(after)), By: ago(sec(by))}}
+		return []Loss{{Group: "billing", Coordinator: 2, MemberID: "x", After: ago(lasting(after)), By: ago(lasting(by))}}
 	}
 	for _, tc := range []struct {
 		name          string
@@ -145,14 +145,14 @@ func TestCoordinatorCountersAreAttributed(t *testing.T) {
 	}{
 		{"nothing", func(x *tale) { x.events = nil }, isNo, isNo},
 		{"called", func(*tale) {}, isNo, isYes},
-		{"left", func(x *tale) { x.events = map[Signal][]event{SignalLeaveRequests: {{ago(sec(135)), 1}}} }, isYes, isNo},
-		{"left long before", func(x *tale) { x.events = map[Signal][]event{SignalLeaveRequests: {{ago(sec(300)), 5}}} }, isNo, isNo},
+		{"left", func(x *tale) { x.events = map[Signal][]event{SignalLeaveRequests: {{ago(lasting(135)), 1}}} }, isYes, isNo},
+		{"left long before", func(x *tale) { x.events = map[Signal][]event{SignalLeaveRequests: {{ago(lasting(300)), 5}}} }, isNo, isNo},
 		{"one leave for two losses", func(x *tale) {
-			x.events = map[Signal][]event{SignalLeaveRequests: {{ago(sec(135)), 1}}}
+			x.events = map[Signal][]event{SignalLeaveRequests: {{ago(lasting(135)), 1}}}
 			x.strangers = stranger(140, 130)
 		}, dontKnow, isNo},
 		{"two leaves for two losses", func(x *tale) {
-			x.events = map[Signal][]event{SignalLeaveRequests: {{ago(sec(135)), 2}}}
+			x.events = map[Signal][]event{SignalLeaveRequests: {{ago(lasting(135)), 2}}}
 			x.strangers = stranger(140, 130)
 		}, isYes, isNo},
 		{"another group lost a member earlier", func(x *tale) { x.strangers = stranger(310, 300) }, isNo, dontKnow},
@@ -161,7 +161,7 @@ func TestCoordinatorCountersAreAttributed(t *testing.T) {
 			x.strangers[0].Coordinator = 3
 		}, isNo, isYes},
 		{"refused all the time", func(x *tale) {
-			x.events = map[Signal][]event{SignalOffsetCommit25: waves(8, ago(sec(500)), ago(sec(300)), ago(sec(100)))}
+			x.events = map[Signal][]event{SignalOffsetCommit25: waves(8, ago(lasting(500)), ago(lasting(300)), ago(lasting(100)))}
 		}, isNo, dontKnow},
 		{"not exported", func(x *tale) { x.change = noBrokerMetrics }, dontKnow, dontKnow},
 	} {
@@ -196,12 +196,12 @@ func TestCoordinatorHealth(t *testing.T) {
 		}, isNo, "all 2 members"},
 		{"two groups at once", func() tale {
 			x := stalled()
-			x.strangers = []Loss{{Group: "billing", Coordinator: 2, MemberID: "x", After: ago(sec(140)), By: ago(sec(133))}}
+			x.strangers = []Loss{{Group: "billing", Coordinator: 2, MemberID: "x", After: ago(lasting(140)), By: ago(lasting(133))}}
 			return x
 		}, isNo, "1 other group"},
 		{"two groups 20 s apart", func() tale {
 			x := stalled()
-			x.strangers = []Loss{{Group: "billing", Coordinator: 2, MemberID: "x", After: ago(sec(160)), By: ago(sec(153))}}
+			x.strangers = []Loss{{Group: "billing", Coordinator: 2, MemberID: "x", After: ago(lasting(160)), By: ago(lasting(153))}}
 			return x
 		}, isYes, "commits of other members"},
 		{"not scraped for 40 s", func() tale {
@@ -209,7 +209,7 @@ func TestCoordinatorHealth(t *testing.T) {
 			x.change = func(e *Evidence) {
 				for sig, m := range e.Brokers[1].Signals {
 					for i := range m.Series {
-						m.Series[i].Samples = slices.DeleteFunc(m.Series[i].Samples, func(s Sample) bool { return s.T.After(ago(sec(178))) && s.T.Before(ago(sec(130))) })
+						m.Series[i].Samples = slices.DeleteFunc(m.Series[i].Samples, func(s Sample) bool { return s.T.After(ago(lasting(178))) && s.T.Before(ago(lasting(130))) })
 					}
 					e.Brokers[1].Signals[sig] = m
 				}
@@ -239,7 +239,7 @@ func TestClientMetricsTellWhoStoodStill(t *testing.T) {
 		{"just below the silence", map[string]func(time.Time) float64{"orders-a": same(29_900)}, isNo, isNo},
 		{"as long as the silence", map[string]func(time.Time) float64{"orders-a": same(30_000)}, isYes, isNo},
 		{"as long as the poll limit", map[string]func(time.Time) float64{"orders-a": same(300_000)}, isYes, isYes},
-		{"a gap in its scrapes", frozenPolls(ago(sec(179)), t0), isYes, dontKnow},
+		{"a gap in its scrapes", frozenPolls(ago(lasting(179)), t0), isYes, dontKnow},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			x := stalled()
@@ -328,7 +328,7 @@ func TestLossRules(t *testing.T) {
 
 func TestDurationsInWords(t *testing.T) {
 	for d, want := range map[time.Duration]string{
-		6 * time.Second: "6 s", sec(6.25): "6.2 s", sec(302.6): "303 s", 12 * time.Minute: "12 min", 0: "0 s",
+		6 * time.Second: "6 s", lasting(6.25): "6.2 s", lasting(302.6): "303 s", 12 * time.Minute: "12 min", 0: "0 s",
 	} {
 		if got := seconds(d); got != want {
 			t.Errorf("seconds(%v) = %q, want %q", d, got, want)
@@ -338,9 +338,9 @@ func TestDurationsInWords(t *testing.T) {
 		x    silence
 		want string
 	}{
-		{silence{lo: sec(44), hi: sec(45)}, "45 s"},
-		{silence{lo: sec(4), hi: sec(8)}, "4 s to 8 s"},
-		{silence{lo: sec(10), hi: sec(310)}, "10 s to 310 s"},
+		{silence{lo: lasting(44), hi: lasting(45)}, "45 s"},
+		{silence{lo: lasting(4), hi: lasting(8)}, "4 s to 8 s"},
+		{silence{lo: lasting(10), hi: lasting(310)}, "10 s to 310 s"},
 	} {
 		if got := tc.x.words(); got != tc.want {
 			t.Errorf("%v to %v: %q, want %q", tc.x.lo, tc.x.hi, got, tc.want)
@@ -374,7 +374,7 @@ func TestALargeGroupIsJudgedQuickly(t *testing.T) {
 	one, two := crowd(1), crowd(2)
 	for i := 0; i <= 1000; i += 50 {
 		ms := append(slices.Clone(two[:i]), one[i:]...)
-		g.History.Records = append(g.History.Records, GroupRecord{At: ago(sec(500 - float64(i)/4)), StateAt: ago(sec(501 - float64(i)/4)), Generation: int32(10 + i), Members: ms})
+		g.History.Records = append(g.History.Records, GroupRecord{At: ago(lasting(500 - float64(i)/4)), StateAt: ago(lasting(501 - float64(i)/4)), Generation: int32(10 + i), Members: ms})
 	}
 	begin := time.Now()
 	d := Classify(e, DefaultLimits())
