@@ -15,7 +15,7 @@ var (
 	aliceAgain        = person("a", 2)
 )
 
-func sec(n float64) time.Duration { return time.Duration(n * float64(time.Second)) }
+func lasting(n float64) time.Duration { return time.Duration(n * float64(time.Second)) }
 
 // settled is the group as it has been for three hours.
 func settled(members ...who) turn {
@@ -28,11 +28,11 @@ func stalled() tale {
 	return tale{
 		turns: []turn{
 			settled(alice, bob),
-			{start: ago(sec(135)), at: ago(sec(133)), members: []who{bob}},
-			{start: ago(sec(120)), at: ago(sec(118)), members: []who{aliceAgain, bob}},
+			{start: ago(lasting(135)), at: ago(lasting(133)), members: []who{bob}},
+			{start: ago(lasting(120)), at: ago(lasting(118)), members: []who{aliceAgain, bob}},
 		},
-		silent: map[string][]span2{alice.id: {{ago(sec(179)), t0}}},
-		events: map[Signal][]event{SignalHeartbeat25: {{ago(sec(121)), 1}}, SignalOffsetCommit25: {{ago(sec(121)), 3}}},
+		silent: map[string][]span2{alice.id: {{ago(lasting(179)), t0}}},
+		events: map[Signal][]event{SignalHeartbeat25: {{ago(lasting(121)), 1}}, SignalOffsetCommit25: {{ago(lasting(121)), 3}}},
 		stable: 11,
 	}
 }
@@ -60,17 +60,17 @@ func sessionCases() []synthCase {
 	with := func(change func(x *tale)) Evidence { x := stalled(); change(&x); return x.evidence() }
 	return []synthCase{
 		{class, "default-timeouts", "session 45 s, poll 300 s, dropped 47 s after the last commit; no client metrics", truth, SessionTimeout, Likely, not, stalled().evidence()},
-		{class, "client-stood-still", "time-between-poll-max 58 s, no scrape meanwhile", truth, SessionTimeout, Confirmed, not, with(func(x *tale) { x.polls = frozenPolls(ago(sec(179)), ago(sec(121))) })},
+		{class, "client-stood-still", "time-between-poll-max 58 s, no scrape meanwhile", truth, SessionTimeout, Confirmed, not, with(func(x *tale) { x.polls = frozenPolls(ago(lasting(179)), ago(lasting(121))) })},
 		{class, "client-kept-polling", "time-between-poll-max stayed at 0.6 s", "the network between the client and its coordinator was silent", SessionTimeout, Likely, not, with(func(x *tale) { x.polls = frozenPolls(t0, t0) })},
 		{class, "no-broker-metrics", "error and request counters are not exported", truth, SessionTimeout, Likely, not, with(func(x *tale) { x.change = noBrokerMetrics })},
 		{class, "no-watcher", "the watcher was not running; the offsets topic has the baseline", truth, SessionTimeout, Likely, not, with(func(x *tale) { x.change = noWatcher })},
 		{class, "forbidden-offsets", "no READ on __consumer_offsets: admin API, watcher and metrics only", truth, SessionTimeout, Likely, not, with(func(x *tale) { x.change = noOffsets })},
 		{class, "near-29s", "dropped 29 s after the last commit, one second below 2/3 of the session timeout", "the member left", RollingDeploy, Likely, []Class{SessionTimeout}, with(func(x *tale) {
-			x.turns[1].start, x.turns[1].at = ago(sec(152)), ago(sec(151))
+			x.turns[1].start, x.turns[1].at = ago(lasting(152)), ago(lasting(151))
 			x.events, x.change = nil, noBrokerMetrics
 		})},
 		{class, "near-left", "as silent as a session timeout, but a LeaveGroup request took it out", "the process finished its work for 45 s and closed", RollingDeploy, Likely, []Class{SessionTimeout}, with(func(x *tale) {
-			x.events = map[Signal][]event{SignalLeaveRequests: {{ago(sec(135)), 1}}}
+			x.events = map[Signal][]event{SignalLeaveRequests: {{ago(lasting(135)), 1}}}
 		})},
 	}
 }
@@ -90,14 +90,14 @@ func goneCases() []synthCase {
 			x.turns = stalled().turns
 		})},
 		{class, "replaced", "a new process of the same client id joined while the old one was still listed", truth + " and replaced at once", ProcessGone, Likely, not, gone(func(x *tale) {
-			x.turns[1] = turn{start: ago(sec(165)), at: ago(sec(133)), members: []who{aliceAgain, bob}, listed: []string{alice.id}}
+			x.turns[1] = turn{start: ago(lasting(165)), at: ago(lasting(133)), members: []who{aliceAgain, bob}, listed: []string{alice.id}}
 		})},
 		{class, "near-called", "as away, but one heartbeat with the old id was refused", "the process lives", SessionTimeout, Provisional, []Class{ProcessGone}, gone(func(x *tale) {
-			x.events = map[Signal][]event{SignalHeartbeat25: {{ago(sec(60)), 1}}}
+			x.events = map[Signal][]event{SignalHeartbeat25: {{ago(lasting(60)), 1}}}
 		})},
 		{class, "near-88s", "away for 88 s, two seconds below twice the session timeout", truth, SessionTimeout, Provisional, []Class{ProcessGone}, gone(func(x *tale) {
-			x.silent = map[string][]span2{alice.id: {{ago(sec(134)), t0}}}
-			x.turns[1].start, x.turns[1].at = ago(sec(90)), ago(sec(88))
+			x.silent = map[string][]span2{alice.id: {{ago(lasting(134)), t0}}}
+			x.turns[1].start, x.turns[1].at = ago(lasting(90)), ago(lasting(88))
 		})},
 	}
 }
@@ -107,11 +107,11 @@ func overslept() tale {
 	return tale{
 		turns: []turn{
 			settled(alice, bob),
-			{start: ago(sec(120)), at: ago(sec(117)), members: []who{bob}},
-			{start: ago(sec(100)), at: ago(sec(98)), members: []who{aliceAgain, bob}},
+			{start: ago(lasting(120)), at: ago(lasting(117)), members: []who{bob}},
+			{start: ago(lasting(100)), at: ago(lasting(98)), members: []who{aliceAgain, bob}},
 		},
-		silent: map[string][]span2{alice.id: {{ago(sec(419)), t0}}},
-		events: map[Signal][]event{SignalLeaveRequests: {{ago(sec(120)), 1}}},
+		silent: map[string][]span2{alice.id: {{ago(lasting(419)), t0}}},
+		events: map[Signal][]event{SignalLeaveRequests: {{ago(lasting(120)), 1}}},
 		stable: 11,
 	}
 }
@@ -123,48 +123,48 @@ func pollCases() []synthCase {
 	// slowSurvivor: a session timeout whose record comes 310 s after the last
 	// commit, since the other member rejoined only then.
 	slowSurvivor := func(x *tale) {
-		x.turns[1].start, x.turns[1].at = ago(sec(374)), ago(sec(110))
-		x.silent[bob.id] = []span2{{ago(sec(419)), ago(sec(110))}}
-		x.events = map[Signal][]event{SignalHeartbeat25: {{ago(sec(350)), 1}}}
+		x.turns[1].start, x.turns[1].at = ago(lasting(374)), ago(lasting(110))
+		x.silent[bob.id] = []span2{{ago(lasting(419)), ago(lasting(110))}}
+		x.events = map[Signal][]event{SignalHeartbeat25: {{ago(lasting(350)), 1}}}
 	}
 	return []synthCase{
 		{class, "default-timeouts", "session 45 s, poll 300 s; LeaveGroup, 303 s of silence, back after 20 s", truth, PollInterval, Confirmed, not, overslept().evidence()},
 		{class, "away", "still busy", truth, PollInterval, Provisional, not, with(func(x *tale) { x.turns = x.turns[:2] })},
 		{class, "no-broker-metrics", "error and request counters are not exported: its heartbeats went on far past the session timeout", truth, PollInterval, Likely, not, with(func(x *tale) { x.change = noBrokerMetrics })},
 		{class, "first-batch", "a new member took 300 s over its first batch and left without a commit", "the first batch was too slow", PollInterval, Likely, not, with(func(x *tale) {
-			x.turns = []turn{settled(bob), {start: ago(sec(421)), at: ago(sec(420)), members: []who{alice, bob}}, x.turns[1], x.turns[2]}
-			x.silent[alice.id] = []span2{{ago(sec(430)), t0}}
+			x.turns = []turn{settled(bob), {start: ago(lasting(421)), at: ago(lasting(420)), members: []who{alice, bob}}, x.turns[1], x.turns[2]}
+			x.silent[alice.id] = []span2{{ago(lasting(430)), t0}}
 		})},
 		{class, "sixty-seconds", "rebalance timeout 60 s, which is also what franz-go, Sarama and Connect use", "one batch took 80 s, the limit is 60 s", PollInterval, Likely, not, with(func(x *tale) {
 			x.poll = time.Minute
-			x.silent[alice.id] = []span2{{ago(sec(179)), t0}}
+			x.silent[alice.id] = []span2{{ago(lasting(179)), t0}}
 		})},
 		{class, "near-299s", "dropped 299 s after the last commit, one second below the limit", "the process was closed after 299 s of work", RollingDeploy, Likely, []Class{PollInterval}, with(func(x *tale) {
-			x.turns[1].start, x.turns[1].at = ago(sec(123)), ago(sec(121))
-			x.events = map[Signal][]event{SignalLeaveRequests: {{ago(sec(123)), 1}}}
+			x.turns[1].start, x.turns[1].at = ago(lasting(123)), ago(lasting(121))
+			x.events = map[Signal][]event{SignalLeaveRequests: {{ago(lasting(123)), 1}}}
 		})},
 		{class, "near-slow-survivor", "a session timeout beside a slow survivor: the record comes 310 s after the last commit", "the process stood still for 60 s", SessionTimeout, Likely, []Class{PollInterval}, with(slowSurvivor)},
 		{class, "near-static", "a static member, dropped 347 s after its last commit, no LeaveGroup", "one batch was too slow; a static member does not leave", SessionTimeout, Provisional, []Class{PollInterval, ProcessGone}, with(func(x *tale) {
 			static, again := alice, aliceAgain
 			static.instance, again.instance = "a", "a"
-			x.turns = []turn{settled(static, bob), {start: ago(sec(75)), at: ago(sec(73)), members: []who{bob}}}
+			x.turns = []turn{settled(static, bob), {start: ago(lasting(75)), at: ago(lasting(73)), members: []who{bob}}}
 			x.events = nil
 		})},
 		{class, "near-kgo", "the same, by a client that has no poll limit", "a franz-go client was closed while it was busy", RollingDeploy, Provisional, []Class{PollInterval}, with(func(x *tale) {
 			kgo := alice
 			kgo.client = "kgo"
-			x.turns = []turn{settled(kgo, bob), {start: ago(sec(120)), at: ago(sec(117)), members: []who{bob}}}
+			x.turns = []turn{settled(kgo, bob), {start: ago(lasting(120)), at: ago(lasting(117)), members: []who{bob}}}
 		})},
 		{class, "near-two-sick-groups", "another group of the coordinator lost a member at the same time, the survivor was slow, and the watcher had just been started: neither LeaveGroup nor error 25 can be attributed", "the process stood still for 60 s", Undecided, Open, []Class{PollInterval}, with(func(x *tale) {
 			slowSurvivor(x)
-			x.events[SignalLeaveRequests] = []event{{ago(sec(300)), 1}}
+			x.events[SignalLeaveRequests] = []event{{ago(lasting(300)), 1}}
 			x.change = func(e *Evidence) {
-				e.Watcher.Since, e.Watcher.Losses = ago(sec(310)), x.strangers
+				e.Watcher.Since, e.Watcher.Losses = ago(lasting(310)), x.strangers
 				g := &e.Groups[0]
 				g.Snapshots = g.Snapshots[len(g.Snapshots)-1:]
 				g.Snapshots[0].At = g.Snapshots[0].Until
 			}
-			x.strangers = []Loss{{Group: "billing", Coordinator: 2, MemberID: "billing-1", ClientID: "billing", Host: "/10.2.7.77", After: ago(sec(300)), By: ago(sec(290))}}
+			x.strangers = []Loss{{Group: "billing", Coordinator: 2, MemberID: "billing-1", ClientID: "billing", Host: "/10.2.7.77", After: ago(lasting(300)), By: ago(lasting(290))}}
 		})},
 		{class, "near-idle", "its partitions had no records, so there are no commits to measure by", "the process was closed", Undecided, Open, []Class{PollInterval}, with(func(x *tale) { x.idle = map[string]bool{alice.id: true} })},
 	}
@@ -176,26 +176,26 @@ func joinCases() []synthCase {
 		x := tale{
 			turns: []turn{
 				settled(alice, bob),
-				{start: ago(sec(421)), at: ago(sec(420)), members: []who{alice, bob, carol}},
+				{start: ago(lasting(421)), at: ago(lasting(420)), members: []who{alice, bob, carol}},
 				{start: drop, at: drop.Add(100 * time.Millisecond), members: []who{alice, bob}},
 			},
 			silent: map[string][]span2{carol.id: {{ago(time.Hour), t0}}},
-			events: map[Signal][]event{SignalHeartbeat25: {{ago(sec(115)), 2}}, SignalSyncGroup25: {{ago(sec(100)), 1}}},
+			events: map[Signal][]event{SignalHeartbeat25: {{ago(lasting(115)), 2}}, SignalSyncGroup25: {{ago(lasting(100)), 1}}},
 			stable: 11,
 		}
 		change(&x)
 		return x.evidence()
 	}
-	exact := ago(sec(120))
+	exact := ago(lasting(120))
 	not := []Class{SessionTimeout, ProcessGone, PollInterval, RollingDeploy}
 	return []synthCase{
 		{class, "default-timeouts", "dropped 300 s after joining, poll limit 300 s; SyncGroup refused afterwards", truth, JoinSyncRace, Confirmed, not, tell(exact, func(*tale) {})},
 		{class, "heartbeat-only", "the refused SyncGroup was not seen", truth, JoinSyncRace, Likely, not, tell(exact, func(x *tale) { delete(x.events, SignalSyncGroup25) })},
 		{class, "near-committed", "it had committed once", "the process stood still after its first batch", SessionTimeout, Likely, []Class{JoinSyncRace}, tell(exact, func(x *tale) {
-			x.silent[carol.id] = []span2{{ago(sec(414)), t0}}
-			x.turns = append(x.turns, turn{start: ago(sec(90)), at: ago(sec(89)), members: []who{alice, bob, person("c", 2)}})
+			x.silent[carol.id] = []span2{{ago(lasting(414)), t0}}
+			x.turns = append(x.turns, turn{start: ago(lasting(90)), at: ago(lasting(89)), members: []who{alice, bob, person("c", 2)}})
 		})},
-		{class, "near-45s", "dropped 45 s after joining: the session timeout", "the new process died at once", ProcessGone, Likely, []Class{JoinSyncRace}, tell(ago(sec(375)), func(x *tale) { x.events = nil })},
+		{class, "near-45s", "dropped 45 s after joining: the session timeout", "the new process died at once", ProcessGone, Likely, []Class{JoinSyncRace}, tell(ago(lasting(375)), func(x *tale) { x.events = nil })},
 		{class, "near-first-batch", "dropped 300 s after joining, but by a LeaveGroup request", "its first batch took too long", PollInterval, Provisional, []Class{JoinSyncRace}, tell(exact, func(x *tale) {
 			x.events = map[Signal][]event{SignalLeaveRequests: {{exact, 1}}}
 		})},
@@ -249,13 +249,13 @@ func deployCases() []synthCase {
 	wide := func(e *Evidence) { e.WindowSeconds = 900 }
 	with := func(x tale, change func(e *Evidence)) Evidence { x.change = change; return x.evidence() }
 	return []synthCase{
-		{class, "done", "three LeaveGroup requests, three new members, lag falls", truth, RollingDeploy, Confirmed, not, lagging(deploy(ago(sec(400)), 3), -500).evidence()},
-		{class, "lag-not-read", "as done, without lag", truth, RollingDeploy, Likely, not, deploy(ago(sec(400)), 3).evidence()},
-		{class, "under-way", "the third is away for 60 s", truth, RollingDeploy, Provisional, not, deploy(ago(sec(180)), 2).evidence()},
-		{class, "no-broker-metrics", "request counters are not exported: each left within a commit interval", truth, RollingDeploy, Likely, not, with(deploy(ago(sec(400)), 3), noBrokerMetrics)},
-		{class, "lag-rises", "all are back and lag goes on rising", truth + ", with a slower version", RollingDeploy, Likely, not, lagging(deploy(ago(sec(400)), 3), 5000).evidence()},
-		{class, "missing-598s", "the third has been away for 598 s", truth, RollingDeploy, Provisional, not, with(deploy(ago(sec(720)), 2), wide)},
-		{class, "near-missing-603s", "the third has been away for 603 s, past the 10 min in which a deploy is benign", "the third consumer does not start", Undecided, Open, []Class{RollingDeploy, Quiet}, with(deploy(ago(sec(725)), 2), wide)},
+		{class, "done", "three LeaveGroup requests, three new members, lag falls", truth, RollingDeploy, Confirmed, not, lagging(deploy(ago(lasting(400)), 3), -500).evidence()},
+		{class, "lag-not-read", "as done, without lag", truth, RollingDeploy, Likely, not, deploy(ago(lasting(400)), 3).evidence()},
+		{class, "under-way", "the third is away for 60 s", truth, RollingDeploy, Provisional, not, deploy(ago(lasting(180)), 2).evidence()},
+		{class, "no-broker-metrics", "request counters are not exported: each left within a commit interval", truth, RollingDeploy, Likely, not, with(deploy(ago(lasting(400)), 3), noBrokerMetrics)},
+		{class, "lag-rises", "all are back and lag goes on rising", truth + ", with a slower version", RollingDeploy, Likely, not, lagging(deploy(ago(lasting(400)), 3), 5000).evidence()},
+		{class, "missing-598s", "the third has been away for 598 s", truth, RollingDeploy, Provisional, not, with(deploy(ago(lasting(720)), 2), wide)},
+		{class, "near-missing-603s", "the third has been away for 603 s, past the 10 min in which a deploy is benign", "the third consumer does not start", Undecided, Open, []Class{RollingDeploy, Quiet}, with(deploy(ago(lasting(725)), 2), wide)},
 		{class, "near-killed", "members replaced without leaving, each dropped 45 s after its last commit", "the pods were killed", ProcessGone, Likely, []Class{RollingDeploy}, func() Evidence {
 			x := stalled()
 			x.events = nil
@@ -273,7 +273,7 @@ func doubtCases() []synthCase {
 				for i := range e.Brokers {
 					if e.Brokers[i].ID == 2 {
 						m := e.Brokers[i].Signals[SignalProcessStart]
-						m.Series = []Series{{Samples: []Sample{{T: ago(sec(150)), V: float64(ago(sec(170)).Unix())}, {T: ago(sec(5)), V: float64(ago(sec(170)).Unix())}}}}
+						m.Series = []Series{{Samples: []Sample{{T: ago(lasting(150)), V: float64(ago(lasting(170)).Unix())}, {T: ago(lasting(5)), V: float64(ago(lasting(170)).Unix())}}}}
 						e.Brokers[i].Signals[SignalProcessStart] = m
 					}
 				}
@@ -282,7 +282,7 @@ func doubtCases() []synthCase {
 		}()},
 		{class, "two-groups-at-once", "two groups of one coordinator lost members at the same moment", "the coordinator was frozen", Undecided, Open, []Class{SessionTimeout, ProcessGone, PollInterval}, func() Evidence {
 			x := stalled()
-			x.strangers = []Loss{{Group: "billing", Coordinator: 2, MemberID: "billing-1", ClientID: "billing", Host: "/10.2.7.77", After: ago(sec(140)), By: ago(sec(133))}}
+			x.strangers = []Loss{{Group: "billing", Coordinator: 2, MemberID: "billing-1", ClientID: "billing", Host: "/10.2.7.77", After: ago(lasting(140)), By: ago(lasting(133))}}
 			return x.evidence()
 		}()},
 		{class, "no-baseline", "the first record that is left was written after the drop, and the watcher was not running", "a process stood still", Undecided, Open, []Class{Quiet, SessionTimeout, RollingDeploy}, func() Evidence {
@@ -297,17 +297,17 @@ func doubtCases() []synthCase {
 			return x.evidence()
 		}()},
 		{class, "stray-commits", "commits are refused all the time and nobody lost membership", "an admin tool commits to a live group", Undecided, Open, []Class{SessionTimeout, Quiet}, func() Evidence {
-			x := tale{turns: []turn{settled(alice, bob)}, stable: 11, events: map[Signal][]event{SignalOffsetCommit25: waves(8, ago(sec(500)), ago(sec(300)), ago(sec(100)))}}
+			x := tale{turns: []turn{settled(alice, bob)}, stable: 11, events: map[Signal][]event{SignalOffsetCommit25: waves(8, ago(lasting(500)), ago(lasting(300)), ago(lasting(100)))}}
 			return x.evidence()
 		}()},
 		{class, "admin-removal", "two LeaveGroup requests took out both members at once, and both called with their old ids afterwards", "an operator removed the members", Undecided, Open, []Class{SessionTimeout, ProcessGone, PollInterval, RollingDeploy}, func() Evidence {
 			x := tale{
 				turns: []turn{
 					settled(alice, bob),
-					{start: ago(sec(120)), at: ago(sec(120)), members: nil},
-					{start: ago(sec(119)), at: ago(sec(118)), members: []who{aliceAgain, person("b", 2)}},
+					{start: ago(lasting(120)), at: ago(lasting(120)), members: nil},
+					{start: ago(lasting(119)), at: ago(lasting(118)), members: []who{aliceAgain, person("b", 2)}},
 				},
-				events: map[Signal][]event{SignalLeaveRequests: {{ago(sec(120)), 2}}, SignalHeartbeat25: {{ago(sec(119)), 2}}},
+				events: map[Signal][]event{SignalLeaveRequests: {{ago(lasting(120)), 2}}, SignalHeartbeat25: {{ago(lasting(119)), 2}}},
 				stable: 11,
 			}
 			return x.evidence()

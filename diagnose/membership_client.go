@@ -19,8 +19,8 @@ type clientView struct {
 	// gap is the longest time without a scrape of the client around the drop: a
 	// frozen process cannot be scraped.
 	gap time.Duration
-	// after says that the client was scraped after the member's return, so that
-	// poll covers the whole stall.
+	// after says that the client was scraped after the member's return and while
+	// that is remembered, so that poll covers the whole stall.
 	after bool
 	cite  Citation
 }
@@ -47,6 +47,7 @@ func newClientView(l *loss) clientView {
 		v.cite = cite
 	}
 	v.gaps(c, from, to)
+	v.after = l.back != nil && c.scraped(l.back.at, to)
 	if v.cite.Path == "" && v.gap == 0 {
 		return clientView{why: "the client's poll metrics have no samples around the drop"}
 	}
@@ -120,8 +121,7 @@ func (v *clientView) peak(c *Client, s Signal, from, to time.Time, unit time.Dur
 	return d, cite(path, "last poll "+seconds(d)+" ago", m.Reading)
 }
 
-// gaps finds the longest time without a scrape, and whether there was one after
-// the return.
+// gaps finds the longest time without a scrape.
 func (v *clientView) gaps(c *Client, from, to time.Time) {
 	m := c.Signals[SignalPollMax]
 	if len(m.Series) == 0 {
@@ -139,7 +139,18 @@ func (v *clientView) gaps(c *Client, from, to time.Time) {
 			v.gap = max(v.gap, g)
 		}
 	}
-	v.after = len(times) > 0 && !times[len(times)-1].Before(to.Add(-pollMemory)) && times[len(times)-1].After(from)
+}
+
+// scraped says that the client's longest poll was scraped in a span.
+func (c *Client) scraped(from, to time.Time) bool {
+	for _, ch := range chains(c.Signals[SignalPollMax]) {
+		for _, x := range ch {
+			if !x.T.Before(from) && !x.T.After(to) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // longest is the longest stall that the client's metrics show.

@@ -1,0 +1,387 @@
+package diagnose
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// storyOf works out the story of the only group of some evidence.
+func storyOf(e Evidence) *groupStory {
+	e = e.Sorted()
+	return newFacts(&e, DefaultLimits()).m.stories[0]
+}
+
+func TestSilenceIsAnInterval(t *testing.T) {
+	slow := overslept()
+	slow.turns[1].start, slow.turns[1].at = ago(lasting(374)), ago(lasting(110))
+	slow.silent[bob.id] = []span2{{ago(lasting(419)), ago(lasting(110))}}
+	onlyRecords := func(e *Evidence) { noWatcher(e); e.Groups[0].Snapshots = nil }
+	for _, tc := range []struct {
+		name   string
+		tale   tale
+		change func(*Evidence)
+		lo, hi time.Duration
+	}{
+		// The last commit is 180 s old at the drop 45 s later; the record follows
+		// 2 s after that, and a look every 10 s narrows it.
+		{"snapshots", stalled(), func(*Evidence) {}, lasting(40), lasting(47)},
+		// Records alone: the survivor's last commit is 7 s older than the end of the
+		// join phase, a heartbeat is at most 15 s.
+		{"records only", stalled(), onlyRecords, lasting(25), lasting(47)},
+		// A survivor that was busy for 309 s hides the drop: up to the rebalance
+		// timeout of 300 s belongs to its rejoin.
+		{"slow survivor", slow, onlyRecords, lasting(10), lasting(310)},
+		{"nobody else", alone(), onlyRecords, lasting(45), lasting(45)},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			tc.tale.change = tc.change
+			l := storyOf(tc.tale.evidence()).losses[0]
+			if !l.sil.known || l.sil.lo != tc.lo || l.sil.hi != tc.hi {
+				t.Errorf("silence %v to %v (known %v), want %v to %v", l.sil.lo, l.sil.hi, l.sil.known, tc.lo, tc.hi)
+			}
+		})
+	}
+}
+
+// alone is a group of one member that was dropped: its empty record is written
+// at once.
+func alone() tale {
+	return tale{
+		turns:  []turn{settled(alice), {start: ago(lasting(135)), at: ago(lasting(135))}},
+		silent: map[string][]span2{alice.id: {{ago(lasting(179)), t0}}},
+	}
+}
+
+func TestComebacks(t *testing.T) {
+	elsewhere := aliceAgain
+	elsewhere.host = "/10.2.9.9"
+	shared := func(letter string) who {
+		w := person(letter, 1)
+		w.client, w.host = "orders", "/10.2.7.1"
+		return w
+	}
+	for _, tc := range []struct {
+		name  string
+		turns []turn
+		want  []string // member id → return, oldest loss first
+	}{
+		{"same host", stalled().turns, []string{"orders-a-1 by orders-a-2"}},
+		{"still away", stalled().turns[:2], []string{"orders-a-1 away"}},
+		{"another host", []turn{settled(alice, bob), {start: ago(lasting(135)), at: ago(lasting(133)), members: []who{bob}}, {start: ago(lasting(120)), at: ago(lasting(118)), members: []who{bob, elsewhere}}}, []string{"orders-a-1 by orders-a-2 elsewhere"}},
+		{"somebody else joined", []turn{settled(alice, bob), {start: ago(lasting(135)), at: ago(lasting(133)), members: []who{bob}}, {start: ago(lasting(120)), at: ago(lasting(118)), members: []who{bob, carol}}}, []string{"orders-a-1 away"}},
+		{"in the same record", []turn{settled(alice, bob), {start: ago(lasting(135)), at: ago(lasting(100)), members: []who{aliceAgain, bob}}}, []string{"orders-a-1 by orders-a-2 same record"}},
+		// Two of three that share a client id are dropped, one comes back: it
+		// counts once.
+		{"shared client id", []turn{settled(shared("a"), shared("b"), shared("c")), {start: ago(lasting(135)), at: ago(lasting(133)), members: []who{shared("c")}}, {start: ago(lasting(120)), at: ago(lasting(118)), members: []who{shared("c"), shared("d")}}}, []string{"orders-a-1 by orders-d-1", "orders-b-1 away"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			s := storyOf(tale{turns: tc.turns, silent: map[string][]span2{alice.id: {{ago(lasting(179)), t0}}}, change: func(e *Evidence) {
+				noWatcher(e)
+				e.Groups[0].Snapshots = nil
+			}}.evidence())
+			var got []string
+			for _, l := range s.losses {
+				got = append(got, returnOf(l))
+			}
+			slices.Sort(got)
+			if !slices.Equal(got, tc.want) {
+				t.Errorf("losses %q, want %q", got, tc.want)
+			}
+		})
+	}
+}
+
+func returnOf(l *loss) string {
+	if l.back == nil {
+		return l.m.ID + " away"
+	}
+	s := l.m.ID + " by " + l.back.id
+	if l.back.elsewhere {
+		s += " elsewhere"
+	}
+	if l.back.sameRecord {
+		s += " same record"
+	}
+	return s
+}
+
+// An answer that lists nobody for a moment, as from a coordinator that does not
+// hold the group, loses no classic member: ids are never given back.
+func TestAnEmptyAnswerIsNoLoss(t *testing.T) {
+	x := tale{turns: []turn{settled(alice, bob)}, change: func(e *Evidence) {
+		g := &e.Groups[0]
+		last := g.Snapshots[0]
+		g.Snapshots[0].Until = ago(lasting(200))
+		last.At = ago(lasting(180))
+		g.Snapshots = append(g.Snapshots, GroupSnapshot{At: ago(lasting(190)), Until: ago(lasting(190)), State: "Dead", Epoch: -1}, last)
+		e.Watcher.Losses = []Loss{{Group: "orders", Coordinator: 2, MemberID: alice.id, After: ago(lasting(200)), By: ago(lasting(190))}}
+	}}
+	if s := storyOf(x.evidence()); len(s.losses) != 0 {
+		t.Errorf("%d losses, first %s at %v", len(s.losses), s.losses[0].m.ID, s.losses[0].by)
+	}
+}
+
+func TestStaticRestartIsNoLoss(t *testing.T) {
+	static, again := alice, aliceAgain
+	static.instance, again.instance = "inst-a", "inst-a"
+	x := tale{turns: []turn{settled(static, bob), {start: ago(lasting(60)), at: ago(lasting(60)), generation: 4, members: []who{again, bob}}}}
+	s := storyOf(x.evidence())
+	if len(s.losses) != 0 || len(s.replaced) != 1 {
+		t.Errorf("%d losses and %d replaced, want a replaced static member", len(s.losses), len(s.replaced))
+	}
+}
+
+func TestCoordinatorCountersAreAttributed(t *testing.T) {
+	stranger := func(after, by float64) []Loss {
+		return []Loss{{Group: "billing", Coordinator: 2, MemberID: "x", After: ago(lasting(after)), By: ago(lasting(by))}}
+	}
+	for _, tc := range []struct {
+		name          string
+		change        func(x *tale)
+		leave, called tri
+	}{
+		{"nothing", func(x *tale) { x.events = nil }, isNo, isNo},
+		{"called", func(*tale) {}, isNo, isYes},
+		{"left", func(x *tale) { x.events = map[Signal][]event{SignalLeaveRequests: {{ago(lasting(135)), 1}}} }, isYes, isNo},
+		{"left long before", func(x *tale) { x.events = map[Signal][]event{SignalLeaveRequests: {{ago(lasting(300)), 5}}} }, isNo, isNo},
+		{"one leave for two losses", func(x *tale) {
+			x.events = map[Signal][]event{SignalLeaveRequests: {{ago(lasting(135)), 1}}}
+			x.strangers = stranger(140, 130)
+		}, dontKnow, isNo},
+		{"two leaves for two losses", func(x *tale) {
+			x.events = map[Signal][]event{SignalLeaveRequests: {{ago(lasting(135)), 2}}}
+			x.strangers = stranger(140, 130)
+		}, isYes, isNo},
+		{"another group lost a member earlier", func(x *tale) { x.strangers = stranger(310, 300) }, isNo, dontKnow},
+		{"another coordinator's group", func(x *tale) {
+			x.strangers = stranger(310, 300)
+			x.strangers[0].Coordinator = 3
+		}, isNo, isYes},
+		{"refused all the time", func(x *tale) {
+			x.events = map[Signal][]event{SignalOffsetCommit25: waves(8, ago(lasting(500)), ago(lasting(300)), ago(lasting(100)))}
+		}, isNo, dontKnow},
+		{"not exported", func(x *tale) { x.change = noBrokerMetrics }, dontKnow, dontKnow},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			x := stalled()
+			tc.change(&x)
+			l := storyOf(x.evidence()).losses[0]
+			if l.leave.answer != tc.leave || l.called.answer != tc.called {
+				t.Errorf("leave %v (%s), called %v (%s); want %v, %v", l.leave.answer, l.leave.why, l.called.answer, l.called.why, tc.leave, tc.called)
+			}
+			if l.leave.answer == dontKnow && l.leave.why == "" || l.called.answer == dontKnow && l.called.why == "" {
+				t.Error("an unknown answer has no reason")
+			}
+		})
+	}
+}
+
+func TestCoordinatorHealth(t *testing.T) {
+	for _, tc := range []struct {
+		name   string
+		tale   func() tale
+		want   tri
+		reason string
+	}{
+		{"others commit", stalled, isYes, "commits of other members"},
+		{"other groups are fine", func() tale { x := alone(); x.stable = 11; return x }, isYes, "11 other groups"},
+		{"nobody shows it", alone, dontKnow, "no other group"},
+		{"everybody at once", func() tale {
+			x := alone()
+			x.turns[0] = settled(alice, bob)
+			return x
+		}, isNo, "all 2 members"},
+		{"two groups at once", func() tale {
+			x := stalled()
+			x.strangers = []Loss{{Group: "billing", Coordinator: 2, MemberID: "x", After: ago(lasting(140)), By: ago(lasting(133))}}
+			return x
+		}, isNo, "1 other group"},
+		{"two groups 20 s apart", func() tale {
+			x := stalled()
+			x.strangers = []Loss{{Group: "billing", Coordinator: 2, MemberID: "x", After: ago(lasting(160)), By: ago(lasting(153))}}
+			return x
+		}, isYes, "commits of other members"},
+		{"not scraped for 40 s", func() tale {
+			x := stalled()
+			x.change = func(e *Evidence) {
+				for sig, m := range e.Brokers[1].Signals {
+					for i := range m.Series {
+						m.Series[i].Samples = slices.DeleteFunc(m.Series[i].Samples, func(s Sample) bool { return s.T.After(ago(lasting(178))) && s.T.Before(ago(lasting(130))) })
+					}
+					e.Brokers[1].Signals[sig] = m
+				}
+			}
+			return x
+		}, isNo, "could not be scraped"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			c := storyOf(tc.tale().evidence()).losses[0].coord
+			if c.well != tc.want || !strings.Contains(c.why, tc.reason) {
+				t.Errorf("well %v: %s; want %v: %s", c.well, c.why, tc.want, tc.reason)
+			}
+		})
+	}
+}
+
+func TestClientMetricsTellWhoStoodStill(t *testing.T) {
+	same := func(v float64) func(time.Time) float64 { return func(time.Time) float64 { return v } }
+	for _, tc := range []struct {
+		name         string
+		polls        map[string]func(time.Time) float64
+		still, slept tri
+	}{
+		{"not exported", nil, dontKnow, dontKnow},
+		{"no such client", map[string]func(time.Time) float64{"other": same(500)}, dontKnow, dontKnow},
+		{"kept polling", map[string]func(time.Time) float64{"orders-a": same(500)}, isNo, isNo},
+		{"just below the silence", map[string]func(time.Time) float64{"orders-a": same(29_900)}, isNo, isNo},
+		{"as long as the silence", map[string]func(time.Time) float64{"orders-a": same(30_000)}, isYes, isNo},
+		{"as long as the poll limit", map[string]func(time.Time) float64{"orders-a": same(300_000)}, isYes, isYes},
+		{"a gap in its scrapes", frozenPolls(ago(lasting(179)), t0), isYes, dontKnow},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			x := stalled()
+			x.polls = tc.polls
+			l := storyOf(x.evidence()).losses[0]
+			if got := l.stoodStill(); got != tc.still {
+				t.Errorf("stood still: %v, want %v (%+v)", got, tc.still, l.client)
+			}
+			if got := l.overslept(); got != tc.slept {
+				t.Errorf("overslept: %v, want %v (%+v)", got, tc.slept, l.client)
+			}
+		})
+	}
+}
+
+func TestPickClientByHost(t *testing.T) {
+	l := &loss{m: RecordMember{ClientID: "orders", Host: "/10.0.0.2"}, s: &groupStory{f: &facts{e: &Evidence{Clients: []Client{
+		{ClientID: "orders", Instance: "10.0.0.1:9404"}, {ClientID: "orders", Instance: "10.0.0.2:9404"}, {ClientID: "billing", Instance: "10.0.0.2:9405"},
+	}}}}}
+	if c, why := l.pickClient(); c == nil || c.Instance != "10.0.0.2:9404" {
+		t.Errorf("picked %+v (%s), want the one on the member's host", c, why)
+	}
+	l.m.Host = "/10.0.0.3"
+	if c, why := l.pickClient(); c != nil || !strings.Contains(why, "2 clients share the id orders") {
+		t.Errorf("picked %+v (%q), want none: the id is shared", c, why)
+	}
+}
+
+func TestPace(t *testing.T) {
+	// 150 records every 5 s on three partitions, while there is a backlog.
+	x := overslept()
+	l := storyOf(x.evidence()).losses[0]
+	if l.sil.perRecord != 0 {
+		t.Errorf("pace %v without known lag: it may be the producers' pace", l.sil.perRecord)
+	}
+	for i := range 20 {
+		x.lag = append(x.lag, LagPoint{At: ago(time.Duration(600-30*i) * time.Second), Total: 5000})
+	}
+	l = storyOf(x.evidence()).losses[0]
+	if want := 5 * time.Second / 150; l.sil.perRecord != want {
+		t.Errorf("pace %v, want %v", l.sil.perRecord, want)
+	}
+	x.lag[5].Total = 0
+	if l = storyOf(x.evidence()).losses[0]; l.sil.perRecord != 0 {
+		t.Errorf("pace %v although the backlog was empty once", l.sil.perRecord)
+	}
+}
+
+func TestBetterPrefersWhatFitsAndTheCommoner(t *testing.T) {
+	vs := []view{
+		{PollInterval, possible, ""}, {SessionTimeout, possible, ""}, {ProcessGone, fits, ""}, {CoordinatorTrouble, excluded, ""}, {JoinSyncRace, fits, ""},
+	}
+	slices.SortStableFunc(vs, better)
+	var got []Class
+	for _, v := range vs {
+		got = append(got, v.class)
+	}
+	want := []Class{ProcessGone, JoinSyncRace, SessionTimeout, PollInterval, CoordinatorTrouble}
+	if !slices.Equal(got, want) {
+		t.Errorf("order %v, want %v", got, want)
+	}
+}
+
+// Every class that a loss can be decided for has a rule, and the other way
+// round.
+func TestLossRules(t *testing.T) {
+	for _, r := range membershipRules() {
+		if !hasLossRule(r.Class) {
+			t.Errorf("%s has a rule, but no loss is decided for it", r.Class)
+		}
+		if !slices.ContainsFunc(suspects[:], func(s struct {
+			class Class
+			view  func(*loss) view
+		}) bool {
+			return s.class == r.Class
+		}) {
+			t.Errorf("%s is no suspect", r.Class)
+		}
+	}
+	for _, s := range suspects {
+		if v := s.view(storyOf(stalled().evidence()).losses[0]); v.class != s.class || v.because == "" {
+			t.Errorf("the view of %s says it is %s, because %q", s.class, v.class, v.because)
+		}
+	}
+}
+
+func TestDurationsInWords(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		6 * time.Second: "6 s", lasting(6.25): "6.2 s", lasting(302.6): "303 s", 12 * time.Minute: "12 min", 0: "0 s",
+	} {
+		if got := seconds(d); got != want {
+			t.Errorf("seconds(%v) = %q, want %q", d, got, want)
+		}
+	}
+	for _, tc := range []struct {
+		x    silence
+		want string
+	}{
+		{silence{lo: lasting(44), hi: lasting(45)}, "45 s"},
+		{silence{lo: lasting(4), hi: lasting(8)}, "4 s to 8 s"},
+		{silence{lo: lasting(10), hi: lasting(310)}, "10 s to 310 s"},
+	} {
+		if got := tc.x.words(); got != tc.want {
+			t.Errorf("%v to %v: %q, want %q", tc.x.lo, tc.x.hi, got, tc.want)
+		}
+	}
+}
+
+func TestPartitionNames(t *testing.T) {
+	var ps []TopicPartition
+	for p := range int32(8) {
+		ps = append(ps, TopicPartition{"orders", p})
+	}
+	if got, want := partitionNames(ps), "orders-0, orders-1, orders-2, orders-3, orders-4, orders-5, 2 more"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// A group of a thousand members that is restarted whole must not take long to
+// judge.
+func TestALargeGroupIsJudgedQuickly(t *testing.T) {
+	e := stalled().evidence()
+	g := &e.Groups[0]
+	g.Snapshots, g.History.Commits, g.History.Records = nil, nil, nil
+	crowd := func(life int) []RecordMember {
+		var out []RecordMember
+		for i := range 1000 {
+			out = append(out, RecordMember{ID: fmt.Sprintf("m-%d-%d", i, life), ClientID: "orders", Host: fmt.Sprintf("/10.0.%d.%d", i/250, i%250), SessionTimeoutMS: 45_000, RebalanceTimeoutMS: 300_000})
+		}
+		return out
+	}
+	one, two := crowd(1), crowd(2)
+	for i := 0; i <= 1000; i += 50 {
+		ms := append(slices.Clone(two[:i]), one[i:]...)
+		g.History.Records = append(g.History.Records, GroupRecord{At: ago(lasting(500 - float64(i)/4)), StateAt: ago(lasting(501 - float64(i)/4)), Generation: int32(10 + i), Members: ms})
+	}
+	begin := time.Now()
+	d := Classify(e, DefaultLimits())
+	if took := time.Since(begin); took > 10*time.Second {
+		t.Errorf("took %v", took)
+	}
+	if d.Primary().Class == Quiet {
+		t.Error("a thousand members were replaced, and the answer is quiet")
+	}
+}
