@@ -44,7 +44,7 @@ type site struct {
 }
 
 // newBot builds the binary and writes a configuration for the sites.
-func newBot(t testing.TB, dir string, slack *slackdouble.Double, slackURL string, sites ...site) *bot {
+func newBot(t testing.TB, dir string, slack *slackdouble.Server, sites ...site) *bot {
 	t.Helper()
 	b := &bot{t: t, binary: filepath.Join(dir, "kafka-oncall"), config: filepath.Join(dir, "config.yaml"), log: filepath.Join(dir, "bot.log")}
 	build := exec.Command("go", "build", "-o", b.binary, "../cmd/kafka-oncall")
@@ -55,26 +55,27 @@ func newBot(t testing.TB, dir string, slack *slackdouble.Double, slackURL string
 	write(t, filepath.Join(dir, "webhook.token"), webhookToken)
 	write(t, filepath.Join(dir, "bot.token"), slackdouble.DefaultBotToken)
 	write(t, filepath.Join(dir, "app.token"), slackdouble.DefaultAppToken)
-	write(t, b.config, configFile(b.addr, slackURL, sites))
+	write(t, b.config, configFile(b.addr, slack.URL, dir, sites))
 	t.Cleanup(func() { b.stop(syscall.SIGTERM) })
 	return b
 }
 
-func configFile(addr, slackURL string, sites []site) string {
+func configFile(addr, slackURL, dir string, sites []site) string {
 	var c strings.Builder
 	fmt.Fprintf(&c, `listen: %s
 log: {level: debug, format: text}
 webhook: {bearer_token_files: [webhook.token]}
-slack: {bot_token_file: bot.token, app_token_file: app.token, api_url: %s/api/, default_channel: %s}
-store: {path: bot.db}
-incident: {looks: [10s, 20s, 40s, 60s], every: 30s, reopen_within: 30m}
+slack: {bot_token_file: bot.token, app_token_file: app.token, api_url: %s/api/}
+channel: %s
+store: %s/bot.db
+incident: {looks: [10s, 20s, 40s, 60s], every: 30s, confirm: 10m}
 clusters:
-`, addr, slackURL, slackdouble.DefaultChannel)
+`, addr, slackURL, slackdouble.DefaultChannel, dir)
 	for _, s := range sites {
 		i := s.lab.Info()
 		fmt.Fprintf(&c, `  - name: %s
     window: %s
-    kafka: {bootstrap: [%q]}
+    kafka: {bootstrap_servers: [%q]}
     prometheus: {url: %q, selector: '{cluster=%q}'}
     watch: {interval: 2s}
 `, i.Name, s.window, i.Bootstrap, i.Prometheus, i.Name)
