@@ -63,8 +63,11 @@ func (r *run) startBurstClients(ctx context.Context, topic string) error {
 		}
 	}
 	// Rare commits: 60 partitions each second would make a recording of half a megabyte.
-	j, err := r.c.startJava(clientSpec{name: "burst", topic: topic, members: members, protocol: r.p.Protocol,
-		props: []string{"auto.commit.interval.ms=10000", "metadata.max.age.ms=3000"}})
+	props := []string{"auto.commit.interval.ms=10000", "metadata.max.age.ms=3000"}
+	if r.p.Protocol == "classic" { // a coordinator that moves must not look like dead consumers on a slow machine
+		props = append(props, "session.timeout.ms=30000", "heartbeat.interval.ms=3000")
+	}
+	j, err := r.c.startJava(clientSpec{name: "burst", topic: topic, members: members, protocol: r.p.Protocol, props: props})
 	if err != nil {
 		return err
 	}
