@@ -16,7 +16,7 @@ func (t tally) blindSpots(f *facts) []BlindSpot {
 			continue
 		}
 		for _, n := range v.Blind {
-			out = addBlind(out, n, f.needReading(n, v.Subject), open)
+			out = addBlind(out, n, f.blindReading(n, v.Outcome), open)
 		}
 	}
 	for i := range out {
@@ -62,6 +62,19 @@ func addBlind(out []BlindSpot, n Need, r Reading, open []Class) []BlindSpot {
 func detail(r Reading) string {
 	parts := slices.DeleteFunc([]string{r.Error, r.Hint}, func(s string) bool { return s == "" })
 	return strings.Join(parts, "; ")
+}
+
+// blindReading is the reading behind a need that an answer lacked. Where the
+// source was read and did not hold what was needed, it says what that was.
+func (f *facts) blindReading(n Need, o Outcome) Reading {
+	r := f.needReading(n, o.Subject)
+	if r.Usable() && r.Error == "" {
+		r.Error = o.Because
+		if o.Answer == Yes && len(o.Missing) > 0 {
+			r.Error = o.Missing[0]
+		}
+	}
+	return r
 }
 
 func byCatalogue(a, b Class) int { return catalogueIndex(a) - catalogueIndex(b) }

@@ -116,6 +116,27 @@ func lagCases() []synthCase {
 			ask(orders(lagSpec{totals: []int64{10_000, 90_000, 80_000, 70_000, 60_000, 50_000}, span: 600 * time.Second, produce: 90_000, took: 50_000})),
 		},
 		{
+			class, "near-member-joined", "a fourth member joined five minutes ago", "lag grows, but membership is not stable: no verdict about throughput",
+			Undecided, Open, []Class{Quiet},
+			func() Evidence {
+				g := orders(grows)
+				g.History.Records = append(g.History.Records, GroupRecord{At: ago(5 * time.Minute), Generation: 5, Leader: "m-0", Members: recordMembers(4)})
+				g.Snapshots[0].Until = ago(5 * time.Minute)
+				g.Snapshots = append(g.Snapshots, GroupSnapshot{At: ago(5 * time.Minute), Until: t0, State: "Stable", Assignor: "range", Epoch: -1, Members: members(4)})
+				return ask(g)
+			}(),
+		},
+		{
+			class, "near-nobody-there", "the group is Empty since three hours ago and lag grows", "nobody consumes; no member was lost in the window",
+			Undecided, Open, []Class{Quiet},
+			func() Evidence {
+				g := orders(grows)
+				g.History.Records = []GroupRecord{{At: ago(3 * time.Hour), Generation: 5}}
+				g.Snapshots = []GroupSnapshot{{At: ago(time.Hour), Until: t0, State: "Empty", Epoch: -1}}
+				return ask(g)
+			}(),
+		},
+		{
 			class, "near-one-sample", "one look at a lag of 40,000", "whether it grows is not known",
 			Undecided, Open, nil,
 			ask(orders(lagSpec{totals: []int64{40_000}})),

@@ -134,17 +134,34 @@ func TestLookup(t *testing.T) {
 	}
 }
 
+// tiny is evidence with few samples: small seeds make the fuzzer fast.
+func tiny(f *testing.F, e Evidence) []byte {
+	for i := range e.Brokers {
+		for sig, m := range e.Brokers[i].Signals {
+			if len(m.Series) == 0 {
+				delete(e.Brokers[i].Signals, sig)
+			}
+			for k, s := range m.Series {
+				m.Series[k].Samples = s.Samples[max(0, len(s.Samples)-12):]
+			}
+		}
+	}
+	b, err := json.Marshal(e)
+	if err != nil {
+		f.Fatal(err)
+	}
+	return b
+}
+
 // FuzzDecode: any bytes give evidence that classifies and survives, or an
 // error; never a panic.
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte(minimal))
 	f.Add([]byte(`{"schema":0,"window":"1h"}`))
 	f.Add([]byte(`{"schema":1,"at":"0001-01-01T00:00:01Z","window_seconds":1,"brokers":[{"id":1,"signals":{"process_start":{"status":"ok","series":[{"samples":[[0,1e300]]}]}}}]}`))
-	for _, c := range corpus(f) {
-		if b, err := Encode(c.ev); err == nil && len(b) < maxPlain {
-			f.Add(b)
-		}
-	}
+	f.Add(tiny(f, world(restarted(3, ago(2*time.Minute), ago(time.Minute))).evidence()))
+	f.Add(tiny(f, world(small(alike(waves(64, ago(time.Minute), ago(3*time.Minute))))).evidence()))
+	f.Add(tiny(f, ask(orders(lagSpec{totals: ramp(10, 9000), span: 10 * time.Minute, produce: 9000}))))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		e, err := Decode(b)
 		if err != nil {

@@ -51,8 +51,9 @@ func (f *facts) pollGap() time.Duration { return time.Duration(f.l.PollGapSecond
 // grace is how long after a start errors may belong to the restart.
 func (f *facts) grace() time.Duration { return time.Duration(f.l.RestartGraceSeconds) * time.Second }
 
-// wave is the period of cache eviction.
-func (f *facts) wave() time.Duration { return time.Duration(f.l.WaveSeconds) * time.Second }
+// wave is the period of cache eviction; never 0, so that limits that were not
+// validated cannot stop a diagnosis.
+func (f *facts) wave() time.Duration { return time.Duration(max(1, f.l.WaveSeconds)) * time.Second }
 
 // brokers returns the brokers the question is about: the target broker, none
 // for a question about a group, else all in the evidence.

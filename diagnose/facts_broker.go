@@ -179,10 +179,14 @@ func (b *brokerFacts) counter(s Signal) counter {
 }
 
 // errorsVisible says that error counting is visible: some error counter of the
-// broker has samples.
+// broker is still being scraped. One that ended says nothing about now.
 func (b *brokerFacts) errorsVisible() bool {
-	m := b.Signals[SignalErrorsAny]
-	return m.Usable() && len(m.Series) > 0
+	for _, ch := range chains(b.Signals[SignalErrorsAny]) {
+		if b.sc.last().Sub(ch[len(ch)-1].T) <= b.tolerance() {
+			return b.Signals[SignalErrorsAny].Usable()
+		}
+	}
+	return false
 }
 
 // gauge returns the samples of a gauge signal; the longest chain if several

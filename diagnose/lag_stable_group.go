@@ -116,6 +116,34 @@ func judgeLag(f *facts, g *Group) Outcome {
 	return lagHolds(f, g, t, s)
 }
 
+// lagSymptoms: lag grows in a group to which the class does not apply, because
+// members came or went, or nobody is there.
+func lagSymptoms(f *facts) []symptom {
+	var out []symptom
+	for _, g := range f.groups() {
+		t, seen := f.lagTrend(g)
+		falling := float64(t.last.Total) < lagFalling*float64(t.peak)
+		if !seen || !g.LagReading.Usable() || t.growth < f.l.LagGrowthRecords || falling {
+			continue
+		}
+		words := fmt.Sprintf("lag grew by %s to %s in %s", count(t.growth), plural(t.last.Total, "record", "records"), span(t.span))
+		s := symptom{
+			Subject:    subjectGroup(g.ID),
+			ByAny:      true,
+			Text:       words + " while membership was not stable",
+			Citations:  []Citation{cite(groupPath(g.ID, "lag"), words, g.LagReading)},
+			Candidates: []Alternative{{RebalanceStorm, "rebalances stop the consumption again and again"}},
+			Decides:    "whether lag still grows once membership has been stable for " + span(f.window()),
+		}
+		if st, ok := g.state(); ok && len(st.Members) == 0 {
+			s.Text, s.Candidates = words+" and the group has no members: nobody consumes", nil
+			s.Decides = "whether the application runs, and why its members left"
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
 // settledState reports whether a group in this state consumes: a classic group
 // that is Stable, or a KIP-848 group, which consumes while it reconciles.
 func settledState(state string) bool {

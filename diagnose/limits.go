@@ -1,5 +1,10 @@
 package diagnose
 
+import (
+	"errors"
+	"fmt"
+)
+
 // Limits are the thresholds of all rules, with the reason for each. A
 // configuration may override them.
 type Limits struct {
@@ -56,4 +61,32 @@ func DefaultLimits() Limits {
 		StormRebalances:       3,
 		DeployBaselineSeconds: 600,
 	}
+}
+
+// Validate reports every limit that cannot be meant, by its configuration name.
+func (l Limits) Validate() error {
+	var errs []error
+	positive := func(name string, v int64) {
+		if v <= 0 {
+			errs = append(errs, fmt.Errorf("%s: %d must be above 0", name, v))
+		}
+	}
+	share := func(name string, v float64) {
+		if !(v > 0 && v <= 1) {
+			errs = append(errs, fmt.Errorf("%s: %v must be above 0 and at most 1", name, v))
+		}
+	}
+	positive("wave_seconds", int64(l.WaveSeconds))
+	positive("min_window_seconds", int64(l.MinWindowSeconds))
+	positive("restart_grace_seconds", int64(l.RestartGraceSeconds))
+	positive("poll_gap_seconds", int64(l.PollGapSeconds))
+	share("full_share", l.FullShare)
+	share("demand_share", l.DemandShare)
+	share("near_share", l.NearShare)
+	share("live_ratio", l.LiveRatio)
+	positive("same_moment_ms", int64(l.SameMomentMS))
+	positive("lag_growth_records", l.LagGrowthRecords)
+	positive("storm_rebalances", int64(l.StormRebalances))
+	positive("deploy_baseline_seconds", int64(l.DeployBaselineSeconds))
+	return errors.Join(errs...)
 }

@@ -40,7 +40,8 @@ func restartBurstRule() Rule {
 			{Name: "capacity", Unit: UnitCount, Meaning: "sessions the cache can hold", Optional: true},
 			{Name: "evictions", Unit: UnitCount, Meaning: "evictions since the start", Optional: true},
 		},
-		Judge: judgeRestartBurst,
+		Judge:  judgeRestartBurst,
+		Covers: restartCovers,
 	}
 }
 
@@ -48,6 +49,16 @@ func restartBurstRule() Rule {
 // leadership; the rest is left to clients that were slow or had stale metadata
 // (measured: 1 of 2 in one run of slow consumers, 0 elsewhere).
 const burstShare = 0.9
+
+// restartCovers: a restart accounts for rebalances of the groups that the broker
+// coordinates.
+func restartCovers(f *facts, cause, symptom Finding) bool {
+	if cause.Subject == symptom.Subject {
+		return true
+	}
+	g := f.subjectGroup(symptom.Subject)
+	return g != nil && subjectBroker(g.Coordinator) == cause.Subject
+}
 
 func judgeRestartBurst(f *facts) []Outcome { return f.eachBroker(judgeBurst) }
 

@@ -1,5 +1,7 @@
 package diagnose
 
+import "slices"
+
 // symptom is an observation that is not normal and that some class has to
 // account for. What no finding accounts for ends as "undecided": an oddity is
 // never passed over in silence, not even when the class behind it has no rule
@@ -14,13 +16,22 @@ type symptom struct {
 	Candidates []Alternative
 	// Decides names the observation that would tell them apart.
 	Decides string
-	// By are the classes whose finding on the same subject accounts for it.
-	By []Class
+	// By are the classes whose finding on the same subject accounts for it;
+	// ByAny says that any finding does.
+	By    []Class
+	ByAny bool
 }
 
 // symptoms lists all symptoms of the subjects in scope.
 func symptoms(f *facts) []symptom {
-	return append(brokerSymptoms(f), groupSymptoms(f)...)
+	out := append(brokerSymptoms(f), groupSymptoms(f)...)
+	for _, s := range lagSymptoms(f) {
+		// Lag follows from what is odd about the group already.
+		if !slices.ContainsFunc(out, func(o symptom) bool { return o.Subject == s.Subject }) {
+			out = append(out, s)
+		}
+	}
+	return out
 }
 
 // unexplained leaves the symptoms that no finding accounts for.
@@ -36,13 +47,8 @@ func unexplained(all []symptom, findings []Finding) []symptom {
 
 func accounted(s symptom, findings []Finding) bool {
 	for _, f := range findings {
-		if f.Subject != s.Subject {
-			continue
-		}
-		for _, c := range s.By {
-			if c == f.Class {
-				return true
-			}
+		if f.Subject == s.Subject && (s.ByAny || slices.Contains(s.By, f.Class)) {
+			return true
 		}
 	}
 	return false

@@ -135,16 +135,22 @@ func blindUndecided(f *facts, t tally, notQuiet Outcome) Outcome {
 		o.Decides = "a question that names a group or a broker, and sources that answer"
 		return o
 	}
-	o.Summary = "Nothing wrong was seen, but too little could be read to say that all is well. Not visible: " + strings.Join(blind, ", ") + "."
-	o.Decides = "what could not be read: " + strings.Join(blind, ", ")
+	o.Summary = "Nothing wrong was seen, but too little could be read to say that all is well. Missing: " + strings.Join(blind, "; ") + "."
+	o.Decides = "what is missing: " + strings.Join(blind, "; ")
 	return o
 }
 
-// blindWords says what an answer could not read: "slots (forbidden)".
+// blindWords says what an answer could not read: "slots (forbidden)", or what
+// was not in a source that was read.
 func (f *facts) blindWords(o Outcome) []string {
 	var out []string
 	for _, n := range o.Blind {
-		out = append(out, fmt.Sprintf("%s (%s)", strings.ReplaceAll(string(n), "_", " "), f.needReading(n, o.Subject).Known()))
+		r := f.needReading(n, o.Subject)
+		words := fmt.Sprintf("%s (%s)", strings.ReplaceAll(string(n), "_", " "), strings.ReplaceAll(string(r.Known()), "_", " "))
+		if r.OK() && o.Because != "" {
+			words = o.Because
+		}
+		out = append(out, words)
 	}
 	return out
 }
