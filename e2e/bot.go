@@ -75,13 +75,16 @@ clusters:
 		i := s.lab.Info()
 		fmt.Fprintf(&c, `  - name: %s
     window: %s
-    kafka: {bootstrap_servers: [%q]}
+    kafka: {bootstrap_servers: [%s]}
     prometheus: {url: %q, selector: '{cluster=%q}'}
     watch: {interval: 2s}
-`, i.Name, s.window, i.Bootstrap, i.Prometheus, i.Name)
+`, i.Name, s.window, quoted(i.Bootstrap), i.Prometheus, i.Name)
 	}
 	return c.String()
 }
+
+// quoted makes a YAML list of a comma-separated one.
+func quoted(list string) string { return `"` + strings.ReplaceAll(list, ",", `", "`) + `"` }
 
 func write(t testing.TB, path, text string) {
 	t.Helper()
