@@ -7,7 +7,7 @@ import (
 )
 
 // at10 is second s of a small timeline.
-func sec(s int) time.Time {
+func atSecond(s int) time.Time {
 	return time.Date(2026, 11, 30, 2, 0, 0, 0, time.UTC).Add(time.Duration(s) * time.Second)
 }
 
@@ -18,7 +18,7 @@ func series(instance string, pairs ...float64) Series {
 		s.Labels = map[string]string{"instance": instance}
 	}
 	for i := 0; i < len(pairs); i += 2 {
-		s.Samples = append(s.Samples, Sample{T: sec(int(pairs[i])), V: pairs[i+1]})
+		s.Samples = append(s.Samples, Sample{T: atSecond(int(pairs[i])), V: pairs[i+1]})
 	}
 	return s
 }
@@ -29,10 +29,10 @@ func okMetric(s ...Series) Metric { return Metric{Reading: Reading{Status: Statu
 func every10(from, to int, starts ...int) scrapes {
 	sc := scrapes{every: 10 * time.Second}
 	for s := from; s <= to; s += 10 {
-		sc.times = append(sc.times, sec(s))
+		sc.times = append(sc.times, atSecond(s))
 	}
 	for _, s := range starts {
-		sc.starts = append(sc.starts, sec(s))
+		sc.starts = append(sc.starts, atSecond(s))
 	}
 	return sc
 }
@@ -54,17 +54,17 @@ func TestCounter(t *testing.T) {
 		{
 			"born beside scraped siblings: the first value counts",
 			okMetric(series("", 50, 20, 60, 20)), every10(0, 60, -1000), true,
-			want{true, 20, 0, []step{{sec(40), sec(50), 20}}, 10 * time.Second},
+			want{true, 20, 0, []step{{atSecond(40), atSecond(50), 20}}, 10 * time.Second},
 		},
 		{
 			"born in the first scrape after the process start",
 			okMetric(series("", 10, 20, 20, 20)), every10(10, 20, 5), true,
-			want{true, 20, 0, []step{{sec(5), sec(10), 20}}, 10 * time.Second},
+			want{true, 20, 0, []step{{atSecond(5), atSecond(10), 20}}, 10 * time.Second},
 		},
 		{
 			"there from the beginning of the range: the value is from before",
 			okMetric(series("", 0, 300, 10, 300, 20, 302)), every10(0, 20, -1000), true,
-			want{true, 302, 300, []step{{sec(10), sec(20), 2}}, 0},
+			want{true, 302, 300, []step{{atSecond(10), atSecond(20), 2}}, 0},
 		},
 		{
 			"absent beside siblings: zero since the process start",
@@ -84,12 +84,12 @@ func TestCounter(t *testing.T) {
 		{
 			"a value that went down is a new process",
 			okMetric(series("", 0, 50, 10, 50, 20, 3, 30, 4)), every10(0, 30), true,
-			want{true, 4, 0, []step{{sec(10), sec(20), 3}, {sec(20), sec(30), 1}}, 0},
+			want{true, 4, 0, []step{{atSecond(10), atSecond(20), 3}, {atSecond(20), atSecond(30), 1}}, 0},
 		},
 		{
 			"a restart without a drop: the whole new value counts",
 			okMetric(series("", 0, 20, 10, 20, 40, 25)), every10(0, 40, -1000, 30), true,
-			want{true, 25, 0, []step{{sec(30), sec(40), 25}}, 0},
+			want{true, 25, 0, []step{{atSecond(30), atSecond(40), 25}}, 0},
 		},
 		{
 			"a restart that the series did not survive: zero since the start",
@@ -99,27 +99,27 @@ func TestCounter(t *testing.T) {
 		{
 			"a renamed target goes on: nothing happened",
 			okMetric(series("a", 0, 300, 10, 300), series("b", 30, 300, 40, 301)), every10(0, 40, -1000), true,
-			want{true, 301, 300, []step{{sec(30), sec(40), 1}}, 0},
+			want{true, 301, 300, []step{{atSecond(30), atSecond(40), 1}}, 0},
 		},
 		{
 			"a renamed target with a restart: born with a high value",
 			okMetric(series("a", 0, 300, 10, 300), series("b", 40, 310)), every10(0, 40, -1000, 30), true,
-			want{true, 310, 0, []step{{sec(30), sec(40), 310}}, 0},
+			want{true, 310, 0, []step{{atSecond(30), atSecond(40), 310}}, 0},
 		},
 		{
 			"two jobs scrape the same broker: counted once",
 			okMetric(series("a", 0, 1, 20, 5), series("b", 5, 1, 25, 5)), every10(0, 20, -1000), true,
-			want{true, 5, 1, []step{{sec(0), sec(20), 4}}, 0},
+			want{true, 5, 1, []step{{atSecond(0), atSecond(20), 4}}, 0},
 		},
 		{
 			"a gap loses nothing",
 			okMetric(series("", 0, 1, 10, 1, 90, 8)), every10(0, 90, -1000), true,
-			want{true, 8, 1, []step{{sec(10), sec(90), 7}}, 0},
+			want{true, 8, 1, []step{{atSecond(10), atSecond(90), 7}}, 0},
 		},
 		{
 			"NaN and Inf are no values",
 			okMetric(series("", 0, 1, 10, math.NaN(), 20, math.Inf(1), 30, 2)), every10(0, 30, -1000), true,
-			want{true, 2, 1, []step{{sec(0), sec(30), 1}}, 0},
+			want{true, 2, 1, []step{{atSecond(0), atSecond(30), 1}}, 0},
 		},
 		{
 			"label sets add up",
@@ -127,7 +127,7 @@ func TestCounter(t *testing.T) {
 				Series{Labels: map[string]string{"version": "12"}, Samples: series("", 0, 1, 10, 2).Samples},
 				Series{Labels: map[string]string{"version": "13"}, Samples: series("", 0, 5, 10, 9).Samples},
 			), every10(0, 10, -1000), true,
-			want{true, 11, 6, []step{{sec(0), sec(10), 5}}, 0},
+			want{true, 11, 6, []step{{atSecond(0), atSecond(10), 5}}, 0},
 		},
 		{
 			"nothing was scraped",
@@ -164,16 +164,16 @@ func TestCounter(t *testing.T) {
 
 func TestCounterWindow(t *testing.T) {
 	c := newCounter(okMetric(series("", 0, 1, 10, 2, 20, 2, 30, 7)), every10(0, 30, -1000), true)
-	if n := c.increase(sec(10), sec(30)); n != 5 {
+	if n := c.increase(atSecond(10), atSecond(30)); n != 5 {
 		t.Errorf("the step at the open end is left out: %v, want 5", n)
 	}
-	if n := c.increase(sec(0), sec(20)); n != 1 {
+	if n := c.increase(atSecond(0), atSecond(20)); n != 1 {
 		t.Errorf("increase %v, want 1", n)
 	}
-	if c.covers(sec(-1)) {
+	if c.covers(atSecond(-1)) {
 		t.Error("what happened before the first sample is not known when there was a value already")
 	}
-	if !c.covers(sec(0)) || c.noStep(sec(0)) || !c.noStep(sec(30)) {
+	if !c.covers(atSecond(0)) || c.noStep(atSecond(0)) || !c.noStep(atSecond(30)) {
 		t.Error("covers from the first scrape on; no step only after the last")
 	}
 }
@@ -184,28 +184,28 @@ func TestUnion(t *testing.T) {
 		times = union(times, s.Samples)
 	}
 	for i, want := range []int{0, 10, 20, 30, 40} {
-		if len(times) != 5 || !times[i].Equal(sec(want)) {
+		if len(times) != 5 || !times[i].Equal(atSecond(want)) {
 			t.Fatalf("times %v", times)
 		}
 	}
 }
 
 func TestLeadership(t *testing.T) {
-	f := &facts{e: &Evidence{At: sec(100)}, l: DefaultLimits()}
+	f := &facts{e: &Evidence{At: atSecond(100)}, l: DefaultLimits()}
 	build := func(leaders Series, starts ...float64) *brokerFacts {
 		var p []float64
 		for i, s := range starts {
-			p = append(p, float64(i*50), float64(sec(int(s)).Unix()))
+			p = append(p, float64(i*50), float64(atSecond(int(s)).Unix()))
 		}
 		return newBrokerFacts(f, &Broker{ID: 3, Signals: map[Signal]Metric{
 			SignalProcessStart: okMetric(series("", p...)), SignalLeaders: okMetric(leaders),
 		}})
 	}
 	b := build(series("", 0, 40, 60, 0, 70, 0, 80, 30, 90, 40), -500, 50)
-	if !b.lead.back().Equal(sec(80)) || b.lead.before != 40 || !b.lead.plateau() || len(b.lead.rises) != 2 {
+	if !b.lead.back().Equal(atSecond(80)) || b.lead.before != 40 || !b.lead.plateau() || len(b.lead.rises) != 2 {
 		t.Errorf("back in two steps: %+v", b.lead)
 	}
-	if b := build(series("", 0, 40, 60, 40), -500, 50); !b.lead.back().Equal(sec(60)) {
+	if b := build(series("", 0, 40, 60, 40), -500, 50); !b.lead.back().Equal(atSecond(60)) {
 		t.Errorf("back in the first scrape: %+v", b.lead)
 	}
 	if b := build(series("", 0, 40, 60, 0), -500, 50); b.leadersBack() || b.lead.plateau() {
@@ -245,7 +245,7 @@ func TestFullShare(t *testing.T) {
 		{600, 29, 707, 0, false},    // above 50 %: p50 is no longer the small form
 		{29, 0, 707, 0, false},
 	} {
-		e := Evidence{At: sec(0)}
+		e := Evidence{At: atSecond(0)}
 		f := &facts{e: &e, l: DefaultLimits()}
 		b := newBrokerFacts(f, &Broker{Signals: map[Signal]Metric{
 			SignalFetchBytesMean: okMetric(series("", 0, tt.mean)), SignalFetchBytesP50: okMetric(series("", 0, tt.p50)), SignalFetchBytesP99: okMetric(series("", 0, tt.p99)),

@@ -1,8 +1,40 @@
 // Package playbooks turns a diagnosis into words and the next step.
 //
 // A playbook is data: one YAML file per class under data/, with the meaning,
-// the impact and ordered steps. [Set.Next] picks the next step whose `when`
-// holds over the finding's facts, fills in computed values with the arithmetic
-// shown, and [Root], [Thread] and [Answer] build neutral [Message]s that Slack and
-// the terminal render. Nothing here knows Slack.
+// the impact and ordered steps.
+//
+//	set, err := playbooks.Default()            // the embedded ones
+//	step, ok := set.Next(diagnosis, done)      // the next step, values filled in
+//	msg := playbooks.Root(view)                // what to say about an incident
+//
+// [Set.Next] picks the first step whose `when` holds over the facts of the
+// primary finding and that is not done yet, and computes its values with the
+// arithmetic shown. [Root], [Thread], [Answer] and their siblings build neutral
+// [Message]s that Slack and the terminal render. Nothing here knows Slack, reads
+// a clock or does I/O besides loading files.
+//
+// # Writing a playbook
+//
+// A step has an id, a title, a safety level, a text, and a `verify` that says
+// how one sees that it worked. Everything else is optional:
+//
+//   - id: raise-slots
+//     title: Set max.incremental.fetch.session.cache.slots={slots_new} on all brokers
+//     safety: change-broker          # look, change-client, change-broker, restart
+//     when: has(demand_consumers)    # expr-lang over the facts; absent = always
+//     compute:
+//   - name: slots_new
+//     expr: max(1000, demand_consumers * 1.25 * 1.25)
+//     unit: count
+//     round: up 8                # up, down or nearest, and a multiple
+//     show: "{demand_consumers} × 1.25 × 1.25 = {slots_new.exact} → {slots_new}"
+//     text: …                        # `code`, **bold**, {fact}; nothing else is markup
+//     command: …                     # text facts in it are quoted for the shell
+//     avoid: {text: …, why: …}       # the popular wrong fix
+//     verify: {read: …, shows: …, condition: …, wait: 6m}
+//
+// Facts are what the class's rule provides (diagnose.Rule.Provides) plus those
+// of [CommonFacts]. An optional fact needs has(fact) in `when`, and a missing
+// one is a mistake that [Lint] finds, never a blank. Inside a code span numbers
+// are written plain, as one copies them: 2072; elsewhere for reading: 2,072.
 package playbooks

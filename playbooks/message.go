@@ -182,8 +182,13 @@ type View struct {
 	// Diagnosis is nil while looking, or when looking failed (see Trouble).
 	Diagnosis *diagnose.Diagnosis
 	// Trouble is a safe sentence on why there is no diagnosis.
-	Trouble  string
-	Step     *Step
+	Trouble string
+	Step    *Step
+	// Steps are all steps that apply, for the thread; [Set.Fill] sets Step,
+	// Steps and Impact.
+	Steps []Step
+	// Impact is the playbook's sentence on what the class costs.
+	Impact   string
 	Was      *Previous
 	Since    time.Time
 	LastLook time.Time
@@ -195,8 +200,11 @@ type View struct {
 	Firing, Resolved, Truncated int
 	Alerts                      []AlertLine
 	AckedBy                     string
-	// StepsDone names who did which step, oldest first.
+	// StepsDone names who did which step, oldest first, in words.
 	StepsDone []string
+	// AnswerID is the value of the Share button of a private answer; without it
+	// the button is left out.
+	AnswerID string
 	// Took is webhook → verdict.
 	Took time.Duration
 }

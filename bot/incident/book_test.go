@@ -1,0 +1,113 @@
+package incident
+
+import (
+	"testing"
+	"time"
+
+	"github.com/kafka-oncall/kafka-oncall/diagnose"
+)
+
+// opened is an incident on broker 3 with a diagnosis two seconds later.
+func opened(id string, class diagnose.Class) State {
+	p := DefaultPolicy()
+	s, _ := p.Step(New(id, "c", KindFetch), delivery(fired("fp-"+id, Broker(3), start)), start)
+	if class != "" {
+		s, _ = p.Step(s, Diagnosed{1, diagnosis(class, diagnose.Provisional, 0)}, at(2*time.Second))
+	}
+	return s
+}
+
+func alertOn(kind Kind, name string, sub Subject) Alert {
+	return Alert{Fingerprint: "new", Name: name, Kind: kind, Firing: true, StartsAt: at(time.Minute), Subject: sub}
+}
+
+func TestPlace(t *testing.T) {
+	group := Subject{SubjectGroup, "orders"}
+	for name, c := range map[string]struct {
+		class   diagnose.Class
+		cluster string
+		alert   Alert
+		key     string
+		after   time.Duration
+		why     Reason
+	}{
+		"same fingerprint":                         {alert: func() Alert { a := alertOn(KindFetch, "A", Broker(9)); a.Fingerprint = "fp-i"; return a }(), why: WhyKnown},
+		"same subject":                             {alert: alertOn(KindBroker, "A", Broker(3)), why: WhySubject},
+		"other cluster":                            {cluster: "d", alert: alertOn(KindFetch, "A", Broker(3)), why: ""},
+		"other broker, nothing known":              {alert: alertOn(KindFetch, "A", Broker(5)), why: ""},
+		"other broker, the sender groups them":     {alert: alertOn(KindFetch, "A", Broker(5)), key: "{}:{}", why: WhyGroup},
+		"sender groups different kinds":            {alert: alertOn(KindLag, "A", group), key: "{}:{}", why: ""},
+		"restart explains under-replication":       {class: diagnose.RestartBurst, alert: alertOn(KindBroker, "UnderReplicatedPartitions", Broker(1)), why: WhyExplained},
+		"restart explains rebalances":              {class: diagnose.RestartBurst, alert: alertOn(KindMembership, "KafkaGroupRebalanceStorm", group), why: WhyExplained},
+		"restart does not explain a full disk":     {class: diagnose.RestartBurst, alert: alertOn(KindBroker, "KafkaRunningOutOfSpace", Broker(1)), why: ""},
+		"restart does not explain another's burst": {class: diagnose.RestartBurst, alert: alertOn(KindFetch, "A", Broker(5)), why: ""},
+		"restart does not explain lag":             {class: diagnose.RestartBurst, alert: alertOn(KindLag, "A", group), why: ""},
+		"an hour later it explains nothing":        {class: diagnose.RestartBurst, alert: alertOn(KindBroker, "UnderReplicatedPartitions", Broker(1)), after: time.Hour, why: ""},
+		"thrashing explains no under-replication":  {class: diagnose.CacheThrash, alert: alertOn(KindBroker, "UnderReplicatedPartitions", Broker(1)), why: ""},
+		"a resolved alert opens nothing":           {alert: func() Alert { a := alertOn(KindFetch, "A", Broker(3)); a.Firing = false; return a }(), why: WhyNeverFired},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := NewBook(DefaultPolicy())
+			b.Put(opened("i", c.class))
+			cluster := c.cluster
+			if cluster == "" {
+				cluster = "c"
+			}
+			id, why, ok := b.Place(cluster, c.alert, c.key, at(time.Minute+c.after))
+			joined := c.why != "" && c.why != WhyNeverFired
+			if why != c.why || ok != joined || (id == "i") != joined {
+				t.Errorf("got %q %q %v, want %q", id, why, ok, c.why)
+			}
+		})
+	}
+}
+
+func TestFindingsOnGroupsExplainTheirAlerts(t *testing.T) {
+	d := diagnosis(diagnose.SessionTimeout, diagnose.Likely, 0)
+	d.Findings[0].Subject = "group orders"
+	d.Blast.Groups = []string{"billing"}
+	s, _ := DefaultPolicy().Step(opened("i", ""), Diagnosed{1, d}, at(time.Second))
+	b := NewBook(DefaultPolicy())
+	b.Put(s)
+	for group, want := range map[string]bool{"orders": true, "billing": true, "mail": false} {
+		_, why, ok := b.Place("c", alertOn(KindLag, "Lag", Subject{SubjectGroup, group}), "", at(time.Minute))
+		if ok != want || (ok && why != WhyExplained) {
+			t.Errorf("%s: %v %s", group, ok, why)
+		}
+	}
+}
+
+func TestBookForgetsWhatIsClosedOrChanged(t *testing.T) {
+	b := NewBook(DefaultPolicy())
+	s := opened("i", "")
+	b.Put(s)
+	s.Phase = Closed
+	b.Put(s)
+	if len(b.All()) != 0 || len(b.byFP) != 0 || len(b.bySubj) != 0 {
+		t.Errorf("left: %v %v %v", b.byID, b.byFP, b.bySubj)
+	}
+}
+
+func TestAboutPrefersWhatFires(t *testing.T) {
+	b := NewBook(DefaultPolicy())
+	old, over := opened("a", ""), opened("b", "")
+	over.Opened, over.Phase = at(time.Hour), Resolved
+	b.Put(over)
+	b.Put(old)
+	if s, ok := b.About("c", Broker(3)); !ok || s.ID != "a" {
+		t.Errorf("got %q", s.ID)
+	}
+}
+
+func TestWhatIsOverComesBackWithItsOwnKindOnly(t *testing.T) {
+	b := NewBook(DefaultPolicy())
+	s := opened("i", "")
+	s.Phase = Resolved
+	b.Put(s)
+	if _, why, ok := b.Place("c", alertOn(KindFetch, "A", Broker(3)), "", at(time.Hour)); !ok || why != WhySubject {
+		t.Errorf("same kind: %v %s", ok, why)
+	}
+	if _, why, ok := b.Place("c", alertOn(KindBroker, "KafkaRunningOutOfSpace", Broker(3)), "", at(time.Hour)); ok {
+		t.Errorf("other kind: joined, %s", why)
+	}
+}

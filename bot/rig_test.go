@@ -1,0 +1,452 @@
+package bot
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/kafka-oncall/kafka-oncall/bot/slack"
+	"github.com/kafka-oncall/kafka-oncall/bot/store"
+	"github.com/kafka-oncall/kafka-oncall/diagnose"
+	"github.com/kafka-oncall/kafka-oncall/playbooks"
+)
+
+// message is one message in the tiny Slack.
+type message struct {
+	channel, ts, thread string
+	broadcast, deleted  bool
+	post                slack.Post
+	edits               int
+}
+
+// tinySlack keeps messages and can be told to fail. It outlives servers, as
+// Slack does.
+type tinySlack struct {
+	mu       sync.Mutex
+	n        int
+	messages []*message
+	answers  []answered
+	// before is asked before each call takes effect, after once it has.
+	before, after func(p slack.Post) error
+	history       error
+	calls         []string
+}
+
+type answered struct {
+	url     string
+	message playbooks.Message
+	options slack.ResponseOptions
+}
+
+// Send takes a message the way the contract says.
+func (s *tinySlack) Send(ctx context.Context, p slack.Post) (slack.Posted, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.calls = append(s.calls, kindOfPost(p))
+	if s.before != nil {
+		if err := s.before(p); err != nil {
+			return slack.Posted{}, err
+		}
+	}
+	posted, err := s.apply(p)
+	if err == nil && s.after != nil {
+		err = s.after(p)
+	}
+	if err == nil {
+		err = ctx.Err()
+	}
+	return posted, err
+}
+
+func kindOfPost(p slack.Post) string {
+	switch {
+	case p.UpdateTS != "":
+		return "edit"
+	case p.ThreadTS != "":
+		return "reply"
+	}
+	return "root"
+}
+
+func (s *tinySlack) apply(p slack.Post) (slack.Posted, error) {
+	if p.UpdateTS != "" {
+		m := s.find(p.UpdateTS)
+		if m == nil || m.deleted || m.channel != p.Channel {
+			return slack.Posted{}, slack.ErrGone
+		}
+		m.post.Message, m.post.Seq = p.Message, p.Seq
+		m.edits++
+		return slack.Posted{Channel: m.channel, TS: m.ts, Threaded: m.thread != ""}, nil
+	}
+	s.n++
+	m := &message{channel: id(p.Channel), ts: fmt.Sprintf("%d.%06d", time.Now().Unix(), s.n), broadcast: p.Broadcast, post: p}
+	if root := s.find(p.ThreadTS); root != nil && !root.deleted {
+		m.thread = p.ThreadTS
+	}
+	s.messages = append(s.messages, m)
+	return slack.Posted{Channel: m.channel, TS: m.ts, Threaded: m.thread != ""}, nil
+}
+
+// id: Slack answers with ids where names went in (request 15).
+func id(channel string) string { return strings.Replace(channel, "#", "C-", 1) }
+
+func (s *tinySlack) find(ts string) *message {
+	for _, m := range s.messages {
+		if m.ts == ts && ts != "" {
+			return m
+		}
+	}
+	return nil
+}
+
+// Find searches by metadata.
+func (s *tinySlack) Find(_ context.Context, p slack.Post, since time.Time) (slack.Posted, bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.calls = append(s.calls, "find")
+	if s.history != nil {
+		return slack.Posted{}, false, s.history
+	}
+	for _, m := range s.messages {
+		var sec int64
+		_, _ = fmt.Sscanf(m.ts, "%d.", &sec)
+		if m.post.IncidentID == p.IncidentID && m.post.Seq == p.Seq && sec >= since.Unix() {
+			return slack.Posted{Channel: m.channel, TS: m.ts, Threaded: m.thread != ""}, true, nil
+		}
+	}
+	return slack.Posted{}, false, nil
+}
+
+// Delete removes a message.
+func (s *tinySlack) Delete(_ context.Context, _, ts string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	m := s.find(ts)
+	if m == nil {
+		return slack.ErrGone
+	}
+	m.deleted = true
+	return nil
+}
+
+// Respond keeps an answer.
+func (s *tinySlack) Respond(_ context.Context, url string, m playbooks.Message, o slack.ResponseOptions) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if strings.HasPrefix(url, "used") {
+		return slack.ErrGone
+	}
+	s.answers = append(s.answers, answered{url, m, o})
+	return nil
+}
+
+// thread prints the messages that are there: roots, and their replies indented.
+func (s *tinySlack) thread() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var b strings.Builder
+	for _, m := range s.messages {
+		if m.deleted {
+			continue
+		}
+		if m.thread != "" {
+			b.WriteString("  ")
+			if m.broadcast {
+				b.WriteString("! ")
+			}
+		}
+		b.WriteString(title(m.post.Message))
+		b.WriteString("\n")
+	}
+	return b.String()
+}
+
+func title(m playbooks.Message) string {
+	if len(m.Title) == 0 {
+		return m.Text
+	}
+	return m.Title.String()
+}
+
+func (s *tinySlack) roots() []*message {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var out []*message
+	for _, m := range s.messages {
+		if m.thread == "" && !m.deleted {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+func (s *tinySlack) set(do func(*tinySlack)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	do(s)
+}
+
+// oracle answers diagnoses.
+type oracle struct {
+	mu    sync.Mutex
+	say   func(ctx context.Context, r diagnose.Request) (diagnose.Diagnosis, error)
+	asked []diagnose.Request
+}
+
+// Diagnose answers as told.
+func (o *oracle) Diagnose(ctx context.Context, r diagnose.Request) (diagnose.Evidence, diagnose.Diagnosis, error) {
+	o.mu.Lock()
+	o.asked = append(o.asked, r)
+	say := o.say
+	o.mu.Unlock()
+	d, err := say(ctx, r)
+	d.Target = r.Target
+	return diagnose.Evidence{Schema: 1, At: time.Now().UTC(), Target: r.Target}, d, err
+}
+
+func (o *oracle) set(class diagnose.Class, c diagnose.Confidence) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.say = func(context.Context, diagnose.Request) (diagnose.Diagnosis, error) { return finding(class, c), nil }
+}
+
+func (o *oracle) after(d time.Duration, class diagnose.Class, c diagnose.Confidence) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.say = func(ctx context.Context, _ diagnose.Request) (diagnose.Diagnosis, error) {
+		select {
+		case <-time.After(d):
+			return finding(class, c), nil
+		case <-ctx.Done():
+			return diagnose.Diagnosis{}, ctx.Err()
+		}
+	}
+}
+
+func (o *oracle) requests() []diagnose.Request {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return slices.Clone(o.asked)
+}
+
+func finding(class diagnose.Class, c diagnose.Confidence) diagnose.Diagnosis {
+	e, _ := diagnose.Lookup(class)
+	return diagnose.Diagnosis{Schema: 1, Findings: []diagnose.Finding{{
+		Class: class, Family: e.Family, Headline: e.Headline, Confidence: c, Subject: "broker 3", Summary: "A sentence about " + string(class) + ".",
+		Citations: []diagnose.Citation{{Path: "brokers[3]", Value: "an observation", Source: "test"}},
+	}}}
+}
+
+// rig is a server over a file that outlives it.
+type rig struct {
+	t      *testing.T
+	cfg    Config
+	slack  *tinySlack
+	oracle *oracle
+	mu     sync.Mutex
+	server *Server
+	log    *strings.Builder
+	asker  Asker
+	ids    int
+	reg    *prometheus.Registry
+}
+
+// template is a database with its schema: making one takes River 8 migrations.
+var template []byte
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "bot")
+	if err != nil {
+		panic(err)
+	}
+	path := filepath.Join(dir, "template.db")
+	s, err := store.Open(context.Background(), store.Options{Path: path})
+	if err != nil {
+		panic(err)
+	}
+	if err := s.Close(); err != nil {
+		panic(err)
+	}
+	if template, err = os.ReadFile(path); err != nil {
+		panic(err)
+	}
+	code := m.Run()
+	_ = os.RemoveAll(dir)
+	os.Exit(code)
+}
+
+func newRig(t *testing.T) *rig {
+	t.Helper()
+	cfg := DefaultConfig()
+	cfg.Listen, cfg.Channel, cfg.Fallback = "", "#kafka", "#fallback"
+	cfg.Store = filepath.Join(t.TempDir(), "bot.db")
+	if err := os.WriteFile(cfg.Store, template, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cfg.WorkspaceURL = "https://acme.slack.com"
+	r := &rig{t: t, cfg: cfg, slack: &tinySlack{}, oracle: &oracle{}, log: &strings.Builder{}}
+	r.oracle.set(diagnose.RestartBurst, diagnose.Provisional)
+	return r
+}
+
+func (r *rig) start() *rig {
+	r.t.Helper()
+	r.open()
+	r.begin()
+	return r
+}
+
+func (r *rig) begin() {
+	r.t.Helper()
+	if err := r.server.Start(r.t.Context()); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+func (r *rig) open() {
+	r.t.Helper()
+	set, err := playbooks.Default()
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.reg = prometheus.NewRegistry()
+	server, err := New(r.cfg, Deps{
+		Diagnoser: r.oracle, Poster: r.slack, Responder: r.slack, Playbooks: set, Asker: r.asker, Registry: r.reg,
+		Log:   slog.New(slog.NewTextHandler(&locked{w: r.log}, &slog.HandlerOptions{Level: slog.LevelDebug})),
+		NewID: func() string { r.ids++; return fmt.Sprintf("inc%d", r.ids) },
+	})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.server = server
+}
+
+func (r *rig) stop() {
+	r.t.Helper()
+	if err := r.server.Stop(context.Background()); err != nil {
+		r.t.Error(err)
+	}
+}
+
+// kill ends the server without letting anything finish: what it was doing is
+// cancelled, nothing more is written.
+func (r *rig) kill() {
+	r.server.cancelOps()
+	r.server.cfg.StopTimeout = time.Millisecond
+	_ = r.server.Stop(context.Background())
+}
+
+type locked struct {
+	mu sync.Mutex
+	w  *strings.Builder
+}
+
+func (l *locked) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.w.Write(p)
+}
+
+// post sends a webhook and returns the code.
+func (r *rig) post(body string) int {
+	w := httptest.NewRecorder()
+	r.mu.Lock()
+	server := r.server
+	r.mu.Unlock()
+	server.Handler().ServeHTTP(w, httptest.NewRequestWithContext(context.Background(), http.MethodPost, "/webhook/alertmanager", strings.NewReader(body)))
+	return w.Code
+}
+
+func (r *rig) sample(name string) {
+	r.t.Helper()
+	b, err := os.ReadFile(filepath.Join("alertmanager", "testdata", name))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	if code := r.post(string(b)); code != http.StatusOK {
+		r.t.Fatalf("%s: %d", name, code)
+	}
+}
+
+// one is a member of a delivery.
+type one struct {
+	name   string
+	labels map[string]string
+	starts time.Time
+	ends   time.Time
+	note   string
+}
+
+func webhook(members ...one) string {
+	type wire struct {
+		Status      string            `json:"status"`
+		Labels      map[string]string `json:"labels"`
+		Annotations map[string]string `json:"annotations"`
+		StartsAt    time.Time         `json:"startsAt"`
+		EndsAt      time.Time         `json:"endsAt"`
+	}
+	var alerts []wire
+	key := ""
+	for _, m := range members {
+		w := wire{Status: "firing", Labels: map[string]string{"alertname": m.name, "cluster": "kafka-prod", "severity": "warning"},
+			Annotations: map[string]string{"summary": m.note, "runbook_url": "https://runbooks.example.org/x"}, StartsAt: m.starts, EndsAt: m.ends}
+		for k, v := range m.labels {
+			w.Labels[k] = v
+		}
+		if !m.ends.IsZero() {
+			w.Status = "resolved"
+		}
+		alerts = append(alerts, w)
+		key = `{}:{alertname="` + m.name + `"}`
+	}
+	b, _ := json.Marshal(map[string]any{"version": "4", "groupKey": key, "receiver": "bot", "status": "firing", "alerts": alerts})
+	return string(b)
+}
+
+func burst(broker string) one {
+	return one{name: "KafkaFetchSessionErrors", labels: map[string]string{"broker_id": broker}, starts: time.Now().Add(-30 * time.Second), note: "20 errors"}
+}
+
+func (o one) over() one { o.ends = time.Now(); return o }
+
+func (o one) again() one { o.starts, o.ends = time.Now(), time.Time{}; return o }
+
+// in runs a test on fake time.
+func in(t *testing.T, do func(t *testing.T)) {
+	t.Helper()
+	synctest.Test(t, do)
+}
+
+// pass lets time go by and everything settle.
+func pass(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
+
+func (r *rig) wantThread(want string) {
+	r.t.Helper()
+	want = strings.TrimLeft(strings.ReplaceAll(want, "\t", ""), "\n")
+	if got := r.slack.thread(); got != want {
+		r.t.Fatalf("the thread is\n%s\nwant\n%s\nlog:\n%s", got, want, r.log.String())
+	}
+}
+
+var errCut = errors.New("the process was cut here")
+
+type ctxT = context.Context

@@ -1,0 +1,54 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+)
+
+// textWidth is the width of wrapped text where the terminal's is not known.
+const textWidth = 100
+
+// printer writes lines and keeps the first error.
+type printer struct {
+	w     io.Writer
+	width int
+	err   error
+}
+
+func (p *printer) line(format string, args ...any) {
+	if p.err == nil {
+		_, p.err = fmt.Fprintf(p.w, format+"\n", args...)
+	}
+}
+
+func (p *printer) field(label, text string) {
+	if strings.TrimSpace(text) != "" {
+		p.line("   %s %s", label, strings.TrimSpace(text))
+	}
+}
+
+// wrapped writes a text in lines of the width, each after the first indented as
+// far as the prefix.
+func (p *printer) wrapped(prefix, text string) {
+	width := p.width
+	if width == 0 {
+		width = textWidth
+	}
+	indent := strings.Repeat(" ", len([]rune(prefix)))
+	line, start := prefix, true
+	for _, word := range strings.Fields(text) {
+		if !start && len([]rune(line))+1+len([]rune(word)) > width {
+			p.line("%s", line)
+			line, start = indent, true
+		}
+		if !start {
+			line += " "
+		}
+		line += word
+		start = false
+	}
+	if !start {
+		p.line("%s", line)
+	}
+}

@@ -1,0 +1,308 @@
+package collect
+
+import (
+	"bufio"
+	"compress/gzip"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/prometheus/model/labels"
+
+	"github.com/kafka-oncall/kafka-oncall/diagnose"
+	"github.com/kafka-oncall/kafka-oncall/internal/promstore"
+)
+
+// expectation is one line of resolve.tsv.
+type expectation struct {
+	signal diagnose.Signal
+	absent bool
+	series int
+	sum    float64
+}
+
+func expectations(t *testing.T) map[string][]expectation {
+	t.Helper()
+	f, err := os.Open("testdata/dialects/resolve.tsv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	out := map[string][]expectation{}
+	sc := bufio.NewScanner(f)
+	for sc.Scan() {
+		c := strings.Split(sc.Text(), "\t")
+		if c[0] == "sample" {
+			continue
+		}
+		e := expectation{signal: diagnose.Signal(c[1]), absent: c[2] == "absent"}
+		e.series, _ = strconv.Atoi(c[2])
+		e.sum, _ = strconv.ParseFloat(c[3], 64)
+		out[c[0]] = append(out[c[0]], e)
+	}
+	if len(out) == 0 {
+		t.Fatal("resolve.tsv is empty")
+	}
+	return out
+}
+
+// recorded loads a sample and returns the moment a second after its scrape.
+func recorded(t *testing.T, sample string, extra ...labels.Label) (*promstore.Store, time.Time) {
+	t.Helper()
+	f, err := os.Open(filepath.Join("testdata/dialects", sample+".samples.gz"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	st := promstore.New()
+	loaded, err := st.Load(z, extra...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return st, loaded.Last.Add(time.Second)
+}
+
+func TestDialectsResolveRecordedScrapes(t *testing.T) {
+	want := map[string]string{"msk-": "jmx-none", "jmxexample-": "jmx-examples", "strimzi-": "strimzi"}
+	for sample, lines := range expectations(t) {
+		prefix, _, _ := strings.Cut(sample, "-")
+		name, ok := want[prefix+"-"]
+		if !ok {
+			continue
+		}
+		t.Run(sample, func(t *testing.T) {
+			st, at := recorded(t, sample, labels.Label{Name: "instance", Value: "10.0.0.7:7071"}, labels.Label{Name: "cluster", Value: "lab"})
+			p := prom(t, st, PrometheusConfig{Selector: `{cluster="lab"}`})
+			res := p.Brokers(t.Context(), at, lookBack, brokers(1))
+			if first := p.Stats().Requests; first > 6 {
+				t.Errorf("%d queries for the first look, want at most 6", first)
+			}
+			if !res.Source.OK() || res.Source.Dialect != name {
+				t.Fatalf("source %+v, want dialect %s", res.Source, name)
+			}
+			b := byID(t, res, 1)
+			if !b.Identity.OK() {
+				t.Errorf("identity %+v", b.Identity)
+			}
+			for _, e := range lines {
+				checkLine(t, p, b, e)
+			}
+			p.Brokers(t.Context(), at, lookBack, brokers(1))
+			if all := p.Stats().Requests; all > 11 {
+				t.Errorf("%d queries for two looks, want at most 11", all)
+			}
+		})
+	}
+}
+
+func checkLine(t *testing.T, p *Prometheus, b diagnose.Broker, e expectation) {
+	t.Helper()
+	switch {
+	case e.signal == "census:kgo":
+		checkCensus(t, b, e)
+		return
+	case strings.HasPrefix(string(e.signal), "aux."):
+		return // TestTableSelectors
+	}
+	m := b.Signals[e.signal]
+	n, total := sum(m)
+	switch {
+	case e.absent:
+		if m.Status != diagnose.StatusNotExported || m.Hint == "" || n > 0 {
+			t.Errorf("%s: %+v, want not exported with a hint", e.signal, m)
+		}
+	case e.series == 0:
+		if m.Status != diagnose.StatusEmpty || n > 0 {
+			t.Errorf("%s: %+v, want empty: born with its first use", e.signal, m)
+		}
+	case e.signal == diagnose.SignalErrorsAny:
+		if !m.OK() || n != 1 {
+			t.Errorf("%s: %d series, status %s, want one witness", e.signal, n, m.Status)
+		}
+	case !m.OK() || n != e.series || math.Abs(total-e.sum) > 1e-6*math.Abs(e.sum):
+		t.Errorf("%s: %d series, sum %v, status %s; want %d, %v", e.signal, n, total, m.Status, e.series, e.sum)
+	}
+}
+
+func checkCensus(t *testing.T, b diagnose.Broker, e expectation) {
+	t.Helper()
+	if e.absent {
+		return // TestCensus
+	}
+	got := 0
+	for _, s := range b.Software {
+		if s.Name == "kgo" {
+			got += s.Connections
+		}
+	}
+	if !b.SoftwareReading.OK() || got != int(e.sum) {
+		t.Errorf("census: %d kgo connections, %+v; want %v", got, b.SoftwareReading, e.sum)
+	}
+}
+
+// TestTableSelectors runs the table's own selectors against the scrapes: what
+// the batched queries do must be what the table says.
+func TestTableSelectors(t *testing.T) {
+	for sample, lines := range expectations(t) {
+		if strings.HasPrefix(sample, "client-") || strings.HasPrefix(sample, "micrometer-") {
+			continue
+		}
+		st, at := recorded(t, sample)
+		p := prom(t, st, PrometheusConfig{})
+		d, _, failed := p.resolveDialect(t.Context(), look{at: at, rng: lookBack})
+		if failed != nil {
+			t.Fatalf("%s: %+v", sample, failed)
+		}
+		for _, e := range lines {
+			sels := d.signals[e.signal]
+			if len(sels) == 0 || e.absent || e.series == 0 {
+				if len(sels) == 0 && !e.absent && e.signal != "census:kgo" {
+					t.Errorf("%s: no selector for %s", sample, e.signal)
+				}
+				continue
+			}
+			got := p.ask(t.Context(), sels[0], at).vector
+			total := 0.0
+			for _, s := range got {
+				total += float64(s.Value)
+			}
+			if f := d.scale[sels[0]]; f != 0 {
+				total *= f
+			}
+			if len(got) != e.series || math.Abs(total-e.sum) > 1e-6*math.Abs(e.sum) {
+				t.Errorf("%s %s: %s gives %d series, sum %v; want %d, %v", sample, e.signal, sels[0], len(got), total, e.series, e.sum)
+			}
+		}
+	}
+}
+
+func TestCensus(t *testing.T) {
+	for sample, want := range map[string]struct {
+		status diagnose.Status
+		conns  int
+	}{
+		"msk-4.4.0":                       {diagnose.StatusOK, 13},
+		"strimzi-3.9.2":                   {diagnose.StatusOK, 13},
+		"jmxexample-kraft-4.4.0":          {diagnose.StatusOK, 13},
+		"jmxexample-kraft-agent020-4.4.0": {diagnose.StatusOK, 13},
+		"jmxexample-2_0_0-4.4.0":          {diagnose.StatusNotExported, 0},
+	} {
+		st, at := recorded(t, sample)
+		res := prom(t, st, PrometheusConfig{}).Brokers(t.Context(), at, lookBack, brokers(1))
+		b := byID(t, res, 1)
+		n, known := res.Connections[1]
+		if b.SoftwareReading.Status != want.status || n != want.conns || known != (want.status == diagnose.StatusOK) {
+			t.Errorf("%s: %d connections, known %v, %+v", sample, n, known, b.SoftwareReading)
+		}
+		if want.status == diagnose.StatusOK {
+			if len(b.Software) != 1 || b.Software[0].Name != "kgo" || b.Software[0].Version != "v1.22.3" {
+				t.Errorf("%s: software %+v, want kgo only: the controller's listener is no client", sample, b.Software)
+			}
+			if src := b.SoftwareReading.Source; !strings.Contains(strings.ToUpper(src), "LISTENERS COUNTED: PLAINTEXT; LEFT OUT: CONTROLLER") {
+				t.Errorf("%s: source %q does not say what was counted", sample, src)
+			}
+		}
+	}
+}
+
+func TestInternalListeners(t *testing.T) {
+	for name, want := range map[string]bool{
+		"CONTROLLER": true, "CONTROLPLANE-9090": true, "REPLICATION-9091": true, "REPLICATION_SECURE": true, "INTERBROKER": true, "INTER_BROKER": true,
+		"PLAINTEXT": false, "CLIENT_SECURE": false, "EXTERNAL-9094": false, "INTERNAL": false, "REPLICA": false, "": false,
+	} {
+		if got := internalListener.MatchString(name); got != want {
+			t.Errorf("%q: internal %v, want %v", name, got, want)
+		}
+	}
+}
+
+// TestTableIsComplete keeps a new dialect from forgetting a signal silently.
+func TestTableIsComplete(t *testing.T) {
+	missing := map[string][]diagnose.Signal{
+		"jmx-none": nil, "jmx-examples": {diagnose.SignalFetchBytesMean}, "strimzi": {diagnose.SignalFetchBytesMean},
+	}
+	for _, d := range dialects() {
+		if !d.readable {
+			continue
+		}
+		var lacks []diagnose.Signal
+		for _, s := range diagnose.BrokerSignals() {
+			if len(d.signals[s]) == 0 {
+				lacks = append(lacks, s)
+			}
+			if d.hint(s) == "" {
+				t.Errorf("%s: no hint for %s", d.name, s)
+			}
+		}
+		if !slices.Equal(lacks, missing[d.name]) {
+			t.Errorf("%s lacks %v, want %v", d.name, lacks, missing[d.name])
+		}
+		batches, err := plan(d, nil)
+		if err != nil || len(batches) > 4 {
+			t.Errorf("%s: %d batches, error %v; want at most 4", d.name, len(batches), err)
+		}
+		for _, b := range batches {
+			for _, l := range b.lookups {
+				for _, m := range append(slices.Clone(l.sel.match), l.fetch.match...) {
+					if m.Type != labels.MatchEqual && m.Type != labels.MatchRegexp {
+						t.Errorf("%s %s: %s cannot be merged", d.name, l.signal, m)
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestUnreadDialectsAreNamed(t *testing.T) {
+	for series, want := range map[string]string{
+		`kafka_network_requestmetrics_errorspersec{request="Fetch",error="NONE"}`:       "confluent or grafana",
+		`kafka_network_requestmetrics_errorspersec_count{request="Fetch, error=NONE"}`:  "bitnami",
+		`kafka_network_requestmetrics_errorspersec_total{request="Fetch",error="NONE"}`: "metrics reporter",
+	} {
+		l := newLab(t)
+		l.put(series, 5*time.Minute, 0, 1)
+		res := prom(t, l.st, PrometheusConfig{}).Brokers(t.Context(), lookAt, lookBack, brokers(2))
+		if res.Source.Status != diagnose.StatusUnsupported || !strings.Contains(res.Source.Error, want) || res.Source.Hint == "" {
+			t.Errorf("%s: %+v", series, res.Source.Reading)
+		}
+		if m := byID(t, res, 2).Signals[diagnose.SignalSessions]; m.Status != diagnose.StatusUnsupported {
+			t.Errorf("%s: signal %+v does not carry the reason", series, m)
+		}
+	}
+}
+
+func TestClientsFromRecordedScrapes(t *testing.T) {
+	for sample, lines := range expectations(t) {
+		if !strings.HasPrefix(sample, "client-") && !strings.HasPrefix(sample, "micrometer-") {
+			continue
+		}
+		st, at := recorded(t, sample, labels.Label{Name: "instance", Value: "app-1:9404"})
+		p := prom(t, st, PrometheusConfig{})
+		ids := []string{"lab-java-classic", "lab-java-consumer", "no-such-client"}
+		r, clients := p.Clients(t.Context(), at, lookBack, ids)
+		if !r.OK() || len(clients) != 1 || clients[0].Instance != "app-1:9404" || p.Stats().Requests != 1 {
+			t.Fatalf("%s: %+v, %+v after %d queries", sample, r, clients, p.Stats().Requests)
+		}
+		for _, e := range lines {
+			m := clients[0].Signals[e.signal]
+			n, total := sum(m)
+			switch {
+			case e.absent:
+				if m.Status != diagnose.StatusNotExported || !strings.Contains(m.Hint, "connect rules") {
+					t.Errorf("%s %s: %+v", sample, e.signal, m)
+				}
+			case !m.OK() || n != e.series || total != e.sum || !strings.Contains(m.Source, clients[0].ClientID):
+				t.Errorf("%s %s: %d series, sum %v, %+v; want %d, %v", sample, e.signal, n, total, m.Reading, e.series, e.sum)
+			}
+		}
+	}
+}

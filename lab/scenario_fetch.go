@@ -1,0 +1,263 @@
+package lab
+
+import (
+	"context"
+	"fmt"
+	"syscall"
+	"time"
+)
+
+const (
+	burstGroups     = 2
+	burstMembers    = 10 // per group
+	burstPartitions = 60 // six per member: two on each of three brokers
+	cacheGroups     = 8
+	cachePerMember  = 6 // partitions
+)
+
+// playRestartBurst restarts the last broker while 20 Java consumers of two groups
+// have partitions there, and then brings leadership back by hand, so that the
+// burst comes in seconds and not at the next imbalance check (300 s).
+func playRestartBurst(ctx context.Context, r *run) error {
+	topic := r.name(r.p.Topic, "orders")
+	victim := len(r.c.Info().Brokers)
+	if err := r.startBurstClients(ctx, topic); err != nil {
+		return err
+	}
+	with, err := r.consumersOn(ctx, topic, int32(victim))
+	if err != nil {
+		return err
+	}
+	r.t.Subject.Broker, r.t.Subject.Topic = victim, topic
+	r.t.Parameters = map[string]any{"consumers": burstGroups * burstMembers, "partitions": burstPartitions, "replication": 3,
+		"consumers_on_broker": with}
+	r.t.Expected["error_70_on_broker"] = float64(with)
+	sig := syscall.SIGTERM
+	if r.p.Kill {
+		sig, r.t.Expected["error_70_on_broker"] = syscall.SIGKILL, 0
+		r.t.Class, r.t.Family = "quiet", family("quiet")
+	}
+	r.t.Parameters["stop"] = signalName(sig)
+	if err := sleep(ctx, max(r.p.StableFor, 3*time.Second)); err != nil {
+		return err
+	}
+	r.at(EventReady, "%d consumers have partitions on broker %d", with, victim)
+	if err := r.restart(ctx, victim, sig); err != nil {
+		return err
+	}
+	return r.countBurst(ctx, victim)
+}
+
+func (r *run) startBurstClients(ctx context.Context, topic string) error {
+	if err := r.c.CreateTopic(ctx, topic, burstPartitions, 3); err != nil {
+		return err
+	}
+	stop := r.c.trickle(ctx, topic, burstPartitions, 2*time.Second)
+	r.undo(func(context.Context) error { stop(); return nil })
+	var members []string
+	for _, base := range []string{"payments", "shipping"} {
+		group := r.name("", base)
+		r.t.Subject.Groups = append(r.t.Subject.Groups, group)
+		for i := range burstMembers {
+			members = append(members, fmt.Sprintf("%s/%s-%d", group, group, i+1))
+		}
+	}
+	// Rare commits: 60 partitions each second would make a recording of half a megabyte.
+	j, err := r.c.startJava(clientSpec{name: "burst", topic: topic, members: members, protocol: r.p.Protocol,
+		props: []string{"auto.commit.interval.ms=10000", "metadata.max.age.ms=3000"}})
+	if err != nil {
+		return err
+	}
+	r.undo(j.close)
+	for _, g := range r.t.Subject.Groups {
+		if _, err := r.c.waitStable(ctx, r.p.Protocol, g, burstMembers); err != nil {
+			return err
+		}
+	}
+	r.watch = r.c.watchGroups(ctx, r.p.Protocol, r.t.Subject.Groups...)
+	return nil
+}
+
+// consumersOn counts members with at least one partition led by the broker.
+func (r *run) consumersOn(ctx context.Context, topic string, broker int32) (int, error) {
+	v, err := r.c.topic(ctx, topic)
+	if err != nil {
+		return 0, err
+	}
+	led := map[int32]bool{}
+	for _, p := range v.Partitions {
+		led[p.Partition] = p.Leader == broker
+	}
+	n := 0
+	for _, g := range r.t.Subject.Groups {
+		for _, m := range r.c.describe(ctx, r.p.Protocol, g).Members {
+			for _, p := range m.Partitions[topic] {
+				if led[p] {
+					n++
+					break
+				}
+			}
+		}
+	}
+	return n, nil
+}
+
+func (r *run) restart(ctx context.Context, id int, sig syscall.Signal) error {
+	r.at(EventFault, "%s to broker %d", signalName(sig), id)
+	if err := r.c.StopBroker(ctx, id, sig); err != nil {
+		return err
+	}
+	r.note("broker %d is down", id)
+	if err := sleep(ctx, 4*time.Second); err != nil {
+		return err
+	}
+	r.note("broker %d is being started", id)
+	if err := r.c.StartBroker(ctx, id); err != nil {
+		return err
+	}
+	r.note("broker %d answers", id)
+	// A scrape or two without leadership: what the bot sees while the burst is still to come.
+	if err := sleep(ctx, 3*time.Second); err != nil {
+		return err
+	}
+	if err := r.c.PreferredElection(ctx); err != nil {
+		return err
+	}
+	r.at(EventEffect, "leadership is back on broker %d", id)
+	return nil
+}
+
+// countBurst gives slow pollers time and reads the restarted broker's own count,
+// which began at zero with its process.
+func (r *run) countBurst(ctx context.Context, id int) error {
+	if err := sleep(ctx, 8*time.Second); err != nil {
+		return err
+	}
+	at := fmt.Sprintf("instance=%q", r.c.Info().Brokers[id-1].Metrics)
+	n, err := r.c.value(ctx, withMatcher(errorsOf("Fetch", sessionNotFound), at))
+	if err != nil {
+		return err
+	}
+	sessions, err := r.c.value(ctx, withMatcher(sessionsGauge, at))
+	if err != nil {
+		return err
+	}
+	// Not by growth over all brokers: a counter that was 20, died with its process
+	// and is born again at 20 has not grown.
+	others, err := r.c.grown(ctx, withMatcher(errorsOf("Fetch", sessionNotFound), fmt.Sprintf("instance!=%q", r.c.Info().Brokers[id-1].Metrics)), r.t.Ready, now())
+	if err != nil {
+		return err
+	}
+	r.t.Observed["error_70_on_broker"], r.t.Observed["error_70"], r.t.Observed["sessions_on_broker"] = n, n+others, sessions
+	r.at(EventReturn, "burst of %.0f is over, %.0f sessions on broker %d", n, sessions, id)
+	return nil
+}
+
+// withMatcher adds a matcher to a selector that ends in }.
+func withMatcher(selector, matcher string) string {
+	return selector[:len(selector)-1] + "," + matcher + "}"
+}
+
+func playThrash(ctx context.Context, r *run) error    { return playCache(ctx, r, true) }
+func playSaturated(ctx context.Context, r *run) error { return playCache(ctx, r, false) }
+
+// playCache starts half as many clients again as broker 1 has slots. With varying
+// sizes the refused find smaller sessions older than 120 s and live ones are
+// evicted in waves; with equal sizes nobody can displace anybody.
+func playCache(ctx context.Context, r *run, vary bool) error {
+	d, err := r.cacheDriver(ctx, vary)
+	if err != nil {
+		return err
+	}
+	total := len(d.groups) * d.perGroup
+	r.t.Subject = Subject{Broker: 1, Topic: d.topic.Topic, Groups: d.groups}
+	r.t.Parameters = map[string]any{"clients": total, "groups": len(d.groups), "slots": r.c.Info().Slots, "capacity": r.c.Info().Capacity,
+		"partitions_per_client": cachePerMember, "fetch_interval_ms": d.every.Milliseconds(), "sizes_vary": vary}
+	r.t.Expected["sessions"], r.t.Expected["demand"] = float64(r.c.Info().Capacity), float64(total)
+	// A scrape or two, so that what an earlier run did is not counted as this one's.
+	if err := sleep(ctx, 3*time.Second); err != nil {
+		return err
+	}
+	r.at(EventReady, "%d clients are about to start against %d slots", total, r.c.Info().Capacity)
+	if err := d.start(ctx); err != nil {
+		return err
+	}
+	r.undo(func(context.Context) error { d.stop(); return nil })
+	r.at(EventFault, "%d clients start fetching", total)
+	for _, g := range d.groups {
+		if _, err := r.c.waitStable(ctx, "classic", g, d.perGroup); err != nil {
+			return err
+		}
+	}
+	r.note("all groups are stable")
+	r.watch = r.c.watchGroups(ctx, "classic", d.groups[0])
+	defer r.driverCounts(d)
+	if !vary {
+		return r.saturated(ctx)
+	}
+	return r.waves(ctx)
+}
+
+func (r *run) cacheDriver(ctx context.Context, vary bool) (*driver, error) {
+	c := r.c.Info().Capacity
+	perGroup := max(2, (c*3/2+cacheGroups-1)/cacheGroups)
+	d := &driver{c: r.c, perGroup: perGroup, vary: vary, every: time.Second}
+	for i := range cacheGroups {
+		d.groups = append(d.groups, r.name("", fmt.Sprintf("reports%d", i+1)))
+	}
+	name := r.name(r.p.Topic, "orders")
+	if err := r.c.createLedBy(ctx, name, perGroup*cachePerMember, 1); err != nil {
+		return nil, err
+	}
+	var err error
+	d.topic, err = r.c.topic(ctx, name)
+	return d, err
+}
+
+// waves waits for two waves of evictions (sessions may be displaced 120 s after
+// their creation, so all born together fall together) and a little silence.
+func (r *run) waves(ctx context.Context) error {
+	c := float64(r.c.Info().Capacity)
+	limited, cancel := context.WithTimeout(ctx, 6*time.Minute)
+	defer cancel()
+	seen := false
+	err := poll(limited, time.Second, "two waves of evictions", func(ctx context.Context) (bool, error) {
+		// Errors, not evictions: sessions of dead clients may be evicted first, silently.
+		n, err := r.c.grown(ctx, errorsOf("Fetch", sessionNotFound), *r.t.Fault, now())
+		if err != nil {
+			return false, err
+		}
+		if !seen && n > 0 {
+			seen = true
+			r.at(EventEffect, "first live sessions evicted")
+		}
+		return n >= 1.5*c, nil
+	})
+	if err != nil {
+		return err
+	}
+	r.note("second wave of evictions")
+	return sleep(ctx, 15*time.Second)
+}
+
+func (r *run) saturated(ctx context.Context) error {
+	limited, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	err := poll(limited, time.Second, "a full cache", func(ctx context.Context) (bool, error) {
+		n, err := r.c.value(ctx, sessionsGauge)
+		return n >= float64(r.c.Info().Capacity), err
+	})
+	if err != nil {
+		return err
+	}
+	r.at(EventEffect, "cache is full")
+	return sleep(ctx, 40*time.Second)
+}
+
+// driverCounts writes down what the clients themselves counted.
+func (r *run) driverCounts(d *driver) {
+	for name, n := range map[string]int64{"client_fetches": d.fetches.Load(), "client_full_fetches": d.fulls.Load(), "client_refused": d.refused.Load(),
+		"client_error_70": d.notFound.Load(), "client_other_errors": d.otherError.Load()} {
+		r.t.Observed[name] = float64(n)
+	}
+}

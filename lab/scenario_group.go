@@ -1,0 +1,301 @@
+package lab
+
+import (
+	"context"
+	"fmt"
+	"syscall"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// groupPartitions: six, since a KIP-848 slow rebalancer with four blocks nobody.
+const groupPartitions = 6
+
+// cast is a group of Java consumers, one JVM each, with a trickle of records.
+type cast struct {
+	group, topic string
+	clients      map[string]*javaClient // by role: a, b, c
+	before       groupView              // when stable
+	props        []string               // of every client, key=value
+}
+
+// clientID of a role; it stays the same over restarts, as a pod's name does.
+func (k *cast) clientID(role string) string { return k.group + "-" + role }
+
+// startCast brings a group of len(roles) members to stability, leaves it alone for
+// StableFor and says ready.
+func (r *run) startCast(ctx context.Context, roles ...string) (*cast, error) {
+	return r.startCastWith(ctx, nil, roles...)
+}
+
+func (r *run) startCastWith(ctx context.Context, props []string, roles ...string) (*cast, error) {
+	k := &cast{group: r.name(r.p.Group, "payments"), clients: map[string]*javaClient{}, props: props}
+	k.topic = r.name(r.p.Topic, "orders")
+	if err := r.c.CreateTopic(ctx, k.topic, groupPartitions, 3); err != nil {
+		return nil, err
+	}
+	stop := r.c.trickle(ctx, k.topic, groupPartitions, 500*time.Millisecond)
+	r.undo(func(context.Context) error { stop(); return nil })
+	for _, role := range roles {
+		if err := r.startMember(k, role, role); err != nil {
+			return nil, err
+		}
+	}
+	var err error
+	if k.before, err = r.c.waitStable(ctx, r.p.Protocol, k.group, len(roles)); err != nil {
+		return nil, err
+	}
+	if r.t.Subject, err = r.c.subject(ctx, k.group, k.topic); err != nil {
+		return nil, err
+	}
+	r.watch = r.c.watchGroups(ctx, r.p.Protocol, k.group)
+	r.parameters(len(roles))
+	return k, r.settle(ctx)
+}
+
+// settle waits for StableFor, at least for three commits and scrapes.
+func (r *run) settle(ctx context.Context) error {
+	d := max(r.p.StableFor, 5*time.Second)
+	r.note("group is stable; left alone for %s", d)
+	if err := sleep(ctx, d); err != nil {
+		return err
+	}
+	r.at(EventReady, "group %s is stable with %v members", r.t.Subject.Group, r.t.Parameters["members"])
+	return nil
+}
+
+func (r *run) parameters(members int) {
+	r.t.Parameters = map[string]any{
+		"members": members, "partitions": groupPartitions, "session_timeout_ms": sessionTimeout.Milliseconds(),
+		"heartbeat_interval_ms": heartbeatInterval.Milliseconds(), "max_poll_interval_ms": maxPollInterval.Milliseconds(),
+		"auto_commit_interval_ms": commitInterval.Milliseconds(), "stable_for_ms": r.p.StableFor.Milliseconds(),
+	}
+}
+
+// startMember starts a JVM that plays a role; process names it in logs.
+func (r *run) startMember(k *cast, role, process string) error {
+	j, err := r.c.startJava(clientSpec{
+		name: k.group + "-" + process, topic: k.topic, members: []string{k.group + "/" + k.clientID(role)},
+		protocol: r.p.Protocol, metrics: k.group, props: k.props,
+	})
+	if err != nil {
+		return err
+	}
+	k.clients[role] = j
+	r.undo(j.close)
+	return nil
+}
+
+// victim writes role down as the subject.
+func (r *run) victim(k *cast, role string) memberView {
+	m, _ := k.before.byClient(k.clientID(role))
+	r.t.Subject.ClientID, r.t.Subject.MemberID = m.ClientID, m.MemberID
+	return m
+}
+
+// waitDropped waits until the member is no longer in the group.
+func (r *run) waitDropped(ctx context.Context, k *cast, memberID string, patience time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	return poll(ctx, 200*time.Millisecond, "the member to be dropped", func(ctx context.Context) (bool, error) {
+		v := r.c.describe(ctx, r.p.Protocol, k.group)
+		return v.Err == "" && v.State != "" && !v.has(memberID), nil
+	})
+}
+
+// waitBack waits until the group is Stable again with n members, this client id among them.
+func (r *run) waitBack(ctx context.Context, k *cast, clientID string, n int) (groupView, error) {
+	v, err := r.c.waitStable(ctx, r.p.Protocol, k.group, n)
+	if err != nil {
+		return v, err
+	}
+	if _, ok := v.byClient(clientID); !ok && clientID != "" {
+		return v, fmt.Errorf("group %s is stable without %s", k.group, clientID)
+	}
+	return v, nil
+}
+
+// waitReturn is waitBack for the victim of a group of two.
+func (r *run) waitReturn(ctx context.Context, k *cast, clientID string) error {
+	v, err := r.waitBack(ctx, k, clientID, 2)
+	if err != nil {
+		return err
+	}
+	m, _ := v.byClient(clientID)
+	r.t.Subject.ReturnedAs = m.MemberID
+	r.at(EventReturn, "%s is back as %s", clientID, m.MemberID)
+	return nil
+}
+
+func playQuiet(ctx context.Context, r *run) error {
+	if _, err := r.startCast(ctx, "a", "b"); err != nil {
+		return err
+	}
+	return sleep(ctx, 20*time.Second)
+}
+
+// playSessionTimeout freezes a process (SIGSTOP) for longer than the session
+// timeout and thaws it again: the member is expired and comes back with a new id.
+func playSessionTimeout(ctx context.Context, r *run) error {
+	k, err := r.startCast(ctx, "a", "b")
+	if err != nil {
+		return err
+	}
+	m, j, away := r.victim(k, "a"), k.clients["a"], orDuration(r.p.Away, 10*time.Second)
+	r.t.Parameters["frozen_ms"] = away.Milliseconds()
+	begin := time.Now()
+	if err := j.Signal(syscall.SIGSTOP); err != nil {
+		return err
+	}
+	r.at(EventFault, "process of %s frozen for %s", m.ClientID, away)
+	if err := r.waitDropped(ctx, k, m.MemberID, away); err != nil {
+		return err
+	}
+	r.at(EventEffect, "member %s is out of the group", m.MemberID)
+	if err := sleep(ctx, away-time.Since(begin)); err != nil {
+		return err
+	}
+	if err := j.Signal(syscall.SIGCONT); err != nil {
+		return err
+	}
+	r.note("process of %s thawed", m.ClientID)
+	return r.waitReturn(ctx, k, m.ClientID)
+}
+
+// playPollInterval lets one consumer process a batch for too long: the client
+// itself leaves the group when max.poll.interval.ms is over.
+func playPollInterval(ctx context.Context, r *run) error {
+	k, err := r.startCast(ctx, "a", "b")
+	if err != nil {
+		return err
+	}
+	m, away := r.victim(k, "a"), orDuration(r.p.Away, 18*time.Second)
+	r.t.Parameters["stall_ms"] = away.Milliseconds()
+	if err := k.clients["a"].tell("stall %s %d", m.ClientID, away.Milliseconds()); err != nil {
+		return err
+	}
+	r.at(EventFault, "%s processes one batch for %s", m.ClientID, away)
+	if err := r.waitDropped(ctx, k, m.MemberID, away); err != nil {
+		return err
+	}
+	r.at(EventEffect, "member %s has left the group", m.MemberID)
+	return r.waitReturn(ctx, k, m.ClientID)
+}
+
+// playProcessGone kills a process; nothing replaces it.
+func playProcessGone(ctx context.Context, r *run) error {
+	k, err := r.startCast(ctx, "a", "b")
+	if err != nil {
+		return err
+	}
+	m := r.victim(k, "a")
+	if err := k.clients["a"].kill(ctx); err != nil {
+		return err
+	}
+	r.at(EventFault, "process of %s killed", m.ClientID)
+	if err := r.waitDropped(ctx, k, m.MemberID, 30*time.Second); err != nil {
+		return err
+	}
+	r.at(EventEffect, "member %s is out of the group", m.MemberID)
+	if _, err := r.waitBack(ctx, k, "", 1); err != nil {
+		return err
+	}
+	r.note("the survivor has all partitions")
+	return sleep(ctx, 5*time.Second)
+}
+
+// playJoinSyncRace lets a third, hand-made member join two Java consumers and
+// withhold its SyncGroup until the broker's pending-sync timer (the rebalance
+// timeout) throws it out. The group reads Stable all the time.
+func playJoinSyncRace(ctx context.Context, r *run) error {
+	k, err := r.startCast(ctx, "a", "b")
+	if err != nil {
+		return err
+	}
+	cl, err := kgo.NewClient(kgo.SeedBrokers(r.c.Info().Brokers[0].Kafka), kgo.ClientID(k.clientID("c")),
+		kgo.SoftwareNameAndVersion(playedBy, "1"), kgo.DisableFetchSessions())
+	if err != nil {
+		return fmt.Errorf("the third member: %w", err)
+	}
+	r.undo(func(context.Context) error { cl.Close(); return nil })
+	events := make(chan string, 8)
+	m := &rawMember{cl: cl, group: k.group, topic: k.topic, partitions: groupPartitions, session: sessionTimeout, rebalance: maxPollInterval,
+		neverSync: true, onEvent: func(s string) { events <- s }}
+	ended := make(chan error, 1)
+	go func() { ended <- m.run(ctx); close(events) }()
+	first, ok := <-events
+	if !ok {
+		return fmt.Errorf("the third member could not join: %w", <-ended)
+	}
+	id := m.id // set before the event was sent, and the member's own from here on
+	r.t.Subject.ClientID, r.t.Subject.MemberID = k.clientID("c"), id
+	r.at(EventFault, "%s %s", k.clientID("c"), first)
+	if err := r.waitDropped(ctx, k, id, 2*maxPollInterval); err != nil {
+		return err
+	}
+	r.at(EventEffect, "member %s is out of the group", id)
+	for text := range events {
+		r.note("%s: %s", k.clientID("c"), text)
+	}
+	if _, err := r.waitBack(ctx, k, "", 2); err != nil {
+		return err
+	}
+	return <-ended
+}
+
+// playRollingDeploy closes each consumer cleanly and starts its successor, which
+// has the same client id, as a pod of a stateful set would.
+func playRollingDeploy(ctx context.Context, r *run) error {
+	roles := []string{"a", "b", "c"}
+	k, err := r.startCast(ctx, roles...)
+	if err != nil {
+		return err
+	}
+	for i, role := range roles {
+		if err := k.clients[role].close(ctx); err != nil {
+			return err
+		}
+		if i == 0 {
+			r.at(EventFault, "deploy begins: %s closed", k.clientID(role))
+		} else {
+			r.note("%s closed", k.clientID(role))
+		}
+		if err := r.startMember(k, role, fmt.Sprintf("%s-new", role)); err != nil {
+			return err
+		}
+		if _, err := r.waitBack(ctx, k, k.clientID(role), len(roles)); err != nil {
+			return err
+		}
+		if i == 0 {
+			r.at(EventEffect, "%s replaced", k.clientID(role))
+		}
+	}
+	r.at(EventReturn, "all %d members replaced", len(roles))
+	return nil
+}
+
+// playLag slows both consumers down to five records per poll and half a second,
+// while the producer writes more than that. Everybody polls in time, so nobody
+// loses membership.
+func playLag(ctx context.Context, r *run) error {
+	k, err := r.startCastWith(ctx, []string{"max.poll.records=5"}, "a", "b")
+	if err != nil {
+		return err
+	}
+	const pause = 500
+	for _, role := range []string{"a", "b"} {
+		if err := k.clients[role].tell("slow %s %d", k.clientID(role), pause); err != nil {
+			return err
+		}
+	}
+	stop := r.c.trickle(ctx, k.topic, groupPartitions, 50*time.Millisecond)
+	r.undo(func(context.Context) error { stop(); return nil })
+	r.t.Parameters["records_per_second"], r.t.Parameters["records_per_second_consumed"] = 22*groupPartitions, 2*5*1000/pause
+	r.at(EventFault, "the producer is faster than the consumers")
+	if err := sleep(ctx, 15*time.Second); err != nil {
+		return err
+	}
+	r.at(EventEffect, "lag has been growing for 15 s")
+	return sleep(ctx, 15*time.Second)
+}

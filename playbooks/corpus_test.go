@@ -1,0 +1,105 @@
+package playbooks
+
+import (
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/kafka-oncall/kafka-oncall/diagnose"
+)
+
+// corpusDir is the classifier's corpus: real and synthetic evidence by class.
+const corpusDir = "../diagnose/testdata/corpus"
+
+// corpus classifies every case of the corpus, once for all tests.
+func corpus(t *testing.T) map[string]diagnose.Diagnosis {
+	t.Helper()
+	all, err := classified()
+	if err != nil || len(all) == 0 {
+		t.Fatalf("no corpus: %v", err)
+	}
+	return all
+}
+
+var classified = sync.OnceValues(func() (map[string]diagnose.Diagnosis, error) {
+	files, err := filepath.Glob(filepath.Join(corpusDir, "*", "*", "evidence.json*"))
+	out := map[string]diagnose.Diagnosis{}
+	for _, f := range files {
+		e, err := readEvidence(f)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", f, err)
+		}
+		name, _ := filepath.Rel(corpusDir, filepath.Dir(f))
+		out[filepath.ToSlash(name)] = diagnose.Classify(e, diagnose.DefaultLimits())
+	}
+	return out, err
+})
+
+func readEvidence(file string) (diagnose.Evidence, error) {
+	data, err := os.ReadFile(file)
+	if err == nil && strings.HasSuffix(file, ".gz") {
+		var z *gzip.Reader
+		if z, err = gzip.NewReader(bytes.NewReader(data)); err == nil {
+			data, err = io.ReadAll(z)
+		}
+	}
+	if err != nil {
+		return diagnose.Evidence{}, err
+	}
+	return diagnose.Decode(data)
+}
+
+// unfilled is a value that was not filled in; PromQL's braces hold matchers.
+var unfilled = regexp.MustCompile(`\{[a-z_]+\}`)
+
+// Every verdict the classifier gives has its words: a one-line text, a step
+// whose values are all there, and no placeholder left over.
+func TestEveryCorpusCaseHasItsWords(t *testing.T) {
+	set := defaultSet(t)
+	for name, d := range corpus(t) {
+		v := set.Fill(View{IncidentID: "i", Target: d.Target, Phase: PhaseFiring, Diagnosis: &d, LastLook: d.At}, nil)
+		if v.Step == nil {
+			t.Errorf("%s (%s): no next step", name, d.Primary().Class)
+		}
+		for _, s := range v.Steps {
+			if strings.Contains(s.Text, "cannot be filled in") {
+				t.Errorf("%s: step %s of %s: %s", name, s.ID, s.Playbook, s.Text)
+			}
+		}
+		m := Root(v)
+		if m.Text == "" || len(m.Title) == 0 || len(m.Summary) == 0 {
+			t.Errorf("%s: the root lacks text, title or summary: %+v", name, m)
+		}
+		if len(m.Evidence) > evidenceInRoot {
+			t.Errorf("%s: %d lines of evidence in the root", name, len(m.Evidence))
+		}
+		if unfilled.MatchString(show(m) + show(Thread(v))) {
+			t.Errorf("%s: a placeholder is left:\n%s", name, show(m))
+		}
+	}
+}
+
+// One case of each class is kept word for word, to be read when a text changes.
+func TestCorpusCards(t *testing.T) {
+	set := defaultSet(t)
+	all := corpus(t)
+	chosen := map[string]string{}
+	for name := range all {
+		class, rest, _ := strings.Cut(name, "/")
+		if now, ok := chosen[class]; !strings.HasPrefix(rest, "near-") && (!ok || name < now) {
+			chosen[class] = name
+		}
+	}
+	for class, name := range chosen {
+		d := all[name]
+		v := set.Fill(View{Target: d.Target, Phase: PhaseFiring, Diagnosis: &d, LastLook: d.At}, nil)
+		golden(t, "corpus/"+class+".txt", name+"\n\n"+show(Answer(v)))
+	}
+}

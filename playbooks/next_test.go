@@ -1,0 +1,205 @@
+package playbooks
+
+import (
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/kafka-oncall/kafka-oncall/diagnose"
+)
+
+func TestNextSkipsDoneStepsAndEnds(t *testing.T) {
+	set, d := defaultSet(t), thrash()
+	var ids, done []string
+	for {
+		s, ok := set.Next(d, done)
+		if !ok {
+			break
+		}
+		ids = append(ids, s.ID)
+		if s.View.Number != len(ids) || s.View.Of != 3 {
+			t.Errorf("step %s is %d of %d, want %d of 3", s.ID, s.View.Number, s.View.Of, len(ids))
+		}
+		done = append(done, s.ID)
+	}
+	if got := strings.Join(ids, " "); got != "raise-slots biggest-group short-lived-clients" {
+		t.Errorf("steps: %s", got)
+	}
+}
+
+func TestNextWithoutAPlaybook(t *testing.T) {
+	if s, ok := defaultSet(t).Next(diag(diagnose.StrayCommits, diagnose.Likely, "group g"), nil); ok {
+		t.Errorf("a step came out of nowhere: %+v", s)
+	}
+	if s, ok := defaultSet(t).Next(diagnose.Diagnosis{}, nil); ok {
+		t.Errorf("a step for no finding: %+v", s)
+	}
+}
+
+// The sizes follow from the numbers: 64 consumers and 2 followers are below
+// 300, so the shards are more uneven; nothing is sized below the default.
+func TestComputedSlots(t *testing.T) {
+	for _, c := range []struct {
+		consumers, followers float64
+		want                 string
+	}{
+		{1284, 26, "max.incremental.fetch.session.cache.slots=2072"}, // (1605 + 52) × 1.25 = 2071.25
+		{64, 2, "max.incremental.fetch.session.cache.slots=1000"},    // 126 → the default
+		{4000, 0, "max.incremental.fetch.session.cache.slots=6256"},  // 6250 → a multiple of 8
+		{10000, 30, "max.incremental.fetch.session.cache.slots=15704"},
+	} {
+		d := thrash()
+		for i, f := range d.Findings[0].Facts {
+			switch f.Name {
+			case "demand_consumers":
+				d.Findings[0].Facts[i].Number = c.consumers
+			case "demand_followers":
+				d.Findings[0].Facts[i].Number = c.followers
+			}
+		}
+		if s, _ := defaultSet(t).Next(d, nil); s.View.Command != c.want {
+			t.Errorf("%v consumers, %v followers: %s, want %s", c.consumers, c.followers, s.View.Command, c.want)
+		}
+	}
+}
+
+func TestPollBudgetFollowsTheMeasuredTime(t *testing.T) {
+	for perRecord, want := range map[float64]string{0.64: "max.poll.records=230", 20: "max.poll.records=7", 0.31: "max.poll.records=480"} {
+		d := pollBreach()
+		for i, f := range d.Findings[0].Facts {
+			if f.Name == "per_record_seconds" {
+				d.Findings[0].Facts[i].Number = perRecord
+			}
+		}
+		if s, _ := defaultSet(t).Next(d, nil); s.View.Command != want {
+			t.Errorf("%v s a record: %s, want %s", perRecord, s.View.Command, want)
+		}
+	}
+	d := pollBreach() // a batch of 500 fits: the batch is not the reason
+	d.Findings[0].Facts = append(d.Findings[0].Facts, num("per_record_seconds", diagnose.UnitSeconds, 0.01))
+	if s, _ := defaultSet(t).Next(d, nil); s.ID == "cap-the-batch" {
+		t.Errorf("a cap is advised though 500 records need 5 s: %s", s.View.Arithmetic)
+	}
+}
+
+// A fact that a rule failed to provide shows as a step that says so.
+func TestMissingFactIsSaidNotBlank(t *testing.T) {
+	d := lagging()
+	d.Findings[0].Facts = d.Findings[0].Facts[1:] // without lag_records
+	for _, s := range defaultSet(t).Steps(d) {
+		if s.ID == "one-slow-partition" && !strings.Contains(s.Text, "the fact lag_records is missing") {
+			t.Errorf("text: %q", s.Text)
+		}
+	}
+}
+
+func TestCommandsQuoteOutsideText(t *testing.T) {
+	d := lagging()
+	d.Findings[0].Subject = "group x'; reboot #\n$(id)"
+	s, _ := defaultSet(t).Next(d, nil)
+	if want := `--group 'x'\''; reboot # $(id)'`; !strings.HasSuffix(s.View.Command, want) {
+		t.Errorf("command %q, want the end %q", s.View.Command, want)
+	}
+	for in, want := range map[string]string{"orders": "orders", "": "''", "-rf": "'-rf'", "a b": "'a b'", "a\nb": "ab", "`id`": "'`id`'"} {
+		if got := shellQuote(in); got != want {
+			t.Errorf("shellQuote(%q) = %s, want %s", in, got, want)
+		}
+	}
+}
+
+func TestWorked(t *testing.T) {
+	set := defaultSet(t)
+	fine := quietDiag()
+	fine.RuledOut = []diagnose.RuledOut{{Class: diagnose.CacheThrash, Because: "0 evictions"}}
+	blind := quietDiag()
+	blind.BlindSpots = []diagnose.BlindSpot{{Reading: "broker_metrics", LeavesOpen: []diagnose.Class{diagnose.CacheThrash}}}
+	for _, c := range []struct {
+		name  string
+		fresh diagnose.Diagnosis
+		want  bool
+	}{{"ruled out", fine, true}, {"still there", thrash(), false}, {"not visible", blind, false}} {
+		if got, err := set.Worked(diagnose.CacheThrash, "raise-slots", c.fresh); err != nil || got != c.want {
+			t.Errorf("%s: %v %v, want %v", c.name, got, err, c.want)
+		}
+	}
+	if ok, err := set.Worked(diagnose.RestartBurst, "wait", restartBurst(diagnose.Confirmed, "yes")); err != nil || !ok {
+		t.Errorf("a burst that is over: %v %v", ok, err)
+	}
+	for _, id := range []string{"raise-slots", "nope"} {
+		if _, err := set.Worked(diagnose.StrayCommits, id, fine); err == nil {
+			t.Errorf("no error for a step that does not exist: %s", id)
+		}
+	}
+}
+
+// Every verify condition can be evaluated, whatever the fresh diagnosis says.
+func TestVerifyConditionsEvaluate(t *testing.T) {
+	set := defaultSet(t)
+	for _, b := range set.List() {
+		for _, s := range b.Steps {
+			for _, fresh := range []diagnose.Diagnosis{quietDiag(), thrash(), diag(b.Class, diagnose.Likely, "broker 1"), {}} {
+				if _, err := set.Worked(b.Class, s.ID, fresh); err != nil {
+					t.Errorf("%s %s: %v", b.Class, s.ID, err)
+				}
+			}
+		}
+	}
+}
+
+func TestTemplates(t *testing.T) {
+	v := values{"n": number(diagnose.UnitCount, 2072), "who": {unit: unit(diagnose.UnitText), text: "a`b**c{n}"}, "s": number(diagnose.UnitSeconds, 130)}
+	for in, want := range map[string]string{
+		"plain":                        "plain",
+		"`slots={n}` is {n}":           "`slots=2072` is 2,072",
+		"**{n}** of {who}":             "*2,072* of a`b**c{n}",
+		"wait {s}, `{s}`":              "wait 2 min 10 s, `130`",
+		"{{n} stays":                   "{n} stays",
+		"`**not bold**`":               "`**not bold**`",
+		"max(a, b) * 2 and **b** `c`.": "max(a, b) * 2 and *b* `c`.",
+	} {
+		tpl, err := parseTemplate(in)
+		if err != nil {
+			t.Errorf("%q: %v", in, err)
+			continue
+		}
+		r, err := tpl.fill(v)
+		if err != nil || marked(r) != want {
+			t.Errorf("%q: %q %v, want %q", in, marked(r), err, want)
+		}
+	}
+	for _, bad := range []string{"`open", "**open", "{open", "{Not a name}", "{}"} {
+		if _, err := parseTemplate(bad); err == nil {
+			t.Errorf("%q was taken", bad)
+		}
+	}
+}
+
+func TestNumbersAreWrittenForReading(t *testing.T) {
+	for _, c := range []struct {
+		unit diagnose.Unit
+		n    float64
+		want string
+	}{
+		{diagnose.UnitCount, 1310, "1,310"}, {diagnose.UnitCount, 1234567, "1,234,567"}, {diagnose.UnitCount, -1000, "-1,000"},
+		{diagnose.UnitCount, 42.55, "42.5"}, {diagnose.UnitCount, 0.64, "0.64"}, {diagnose.UnitCount, 1.5, "1.5"},
+		{diagnose.UnitSeconds, 0, "0 s"}, {diagnose.UnitSeconds, 0.64, "640 ms"}, {diagnose.UnitSeconds, 8.1, "8.1 s"}, {diagnose.UnitSeconds, 45, "45 s"},
+		{diagnose.UnitSeconds, 59.97, "1 min"}, {diagnose.UnitSeconds, 130, "2 min 10 s"}, {diagnose.UnitSeconds, 300, "5 min"},
+		{diagnose.UnitSeconds, 11100, "3 h 5 min"}, {diagnose.UnitSeconds, 3 * 86400, "3 d"}, {diagnose.UnitMillis, 45000, "45 s"},
+		{diagnose.UnitBytes, 10608640, "10.6 MB"}, {diagnose.UnitBytes, 512, "512 bytes"}, {diagnose.UnitPercent, 23, "23 %"},
+	} {
+		if got := number(c.unit, c.n).human(false); got != c.want {
+			t.Errorf("%v %s: %q, want %q", c.n, c.unit, got, c.want)
+		}
+	}
+}
+
+func TestLoadRefusesBadFolders(t *testing.T) {
+	for name, fsys := range map[string]fstest.MapFS{
+		"faulty yaml": {"x.yaml": {Data: []byte("class: [")}},
+		"too large":   {"x.yaml": {Data: make([]byte, maxFile+1)}},
+	} {
+		if _, err := Load(fsys); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+}

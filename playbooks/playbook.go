@@ -1,0 +1,91 @@
+package playbooks
+
+import (
+	"time"
+
+	"github.com/expr-lang/expr/vm"
+
+	"github.com/kafka-oncall/kafka-oncall/diagnose"
+	"github.com/kafka-oncall/kafka-oncall/internal/strictyaml"
+)
+
+// Problem is one mistake in a playbook, with its place in the file.
+type Problem = strictyaml.Problem
+
+// Playbook is what to know and to do about one class, as its file says it.
+type Playbook struct {
+	Class diagnose.Class `yaml:"class" json:"class"`
+	// Meaning is one sentence: what the class is.
+	Meaning string `yaml:"meaning" json:"meaning"`
+	// Impact is one sentence: what it costs the people who use the cluster.
+	Impact string    `yaml:"impact" json:"impact"`
+	Steps  []StepDef `yaml:"steps" json:"steps"`
+}
+
+// StepDef is a step as its file says it, before values are filled in.
+type StepDef struct {
+	ID     string `yaml:"id" json:"id"`
+	Title  string `yaml:"title" json:"title"`
+	Safety Safety `yaml:"safety" json:"safety"`
+	// When is a condition over the facts; empty means always.
+	When    string    `yaml:"when" json:"when,omitempty"`
+	Compute []Compute `yaml:"compute" json:"compute,omitempty"`
+	Text    string    `yaml:"text" json:"text"`
+	Command string    `yaml:"command" json:"command,omitempty"`
+	Avoid   *Avoid    `yaml:"avoid" json:"avoid,omitempty"`
+	Verify  *Check    `yaml:"verify" json:"verify"`
+}
+
+// Compute is a value worked out from facts and earlier computed values.
+type Compute struct {
+	Name string        `yaml:"name" json:"name"`
+	Expr string        `yaml:"expr" json:"expr"`
+	Unit diagnose.Unit `yaml:"unit" json:"unit"`
+	// Round is "up 8", "down 10", "nearest 1": direction and multiple.
+	Round string `yaml:"round" json:"round,omitempty"`
+	// Show is the arithmetic as text; {name.exact} is the value before rounding.
+	Show string `yaml:"show" json:"show,omitempty"`
+}
+
+// Avoid is the popular wrong fix.
+type Avoid struct {
+	Text string `yaml:"text" json:"text"`
+	Why  string `yaml:"why" json:"why"`
+}
+
+// Check says how one sees that a step worked. It is shown to people now; the
+// condition is what the bot evaluates over a fresh diagnosis (see [Set.Worked]).
+type Check struct {
+	// Read names what is read again, for example "evictions of this broker".
+	Read string `yaml:"read" json:"read"`
+	// Shows says in words what that must show.
+	Shows string `yaml:"shows" json:"shows"`
+	// Condition is expr-lang over the fresh diagnosis: holds("class"),
+	// ruled_out("class"), and facts behind has().
+	Condition string `yaml:"condition" json:"condition"`
+	// Wait is how long after the step it can be seen.
+	Wait time.Duration `yaml:"wait" json:"wait"`
+}
+
+// book is a playbook made ready to run.
+type book struct {
+	Playbook
+	doc   *strictyaml.Document
+	steps []step
+}
+
+// step is a step with its expressions compiled and its texts parsed.
+type step struct {
+	def                                           *StepDef
+	when, verify                                  *vm.Program
+	compute                                       []computed
+	title, text, command, avoid, why, read, shows template
+}
+
+// computed is a Compute made ready to run.
+type computed struct {
+	def     *Compute
+	program *vm.Program
+	round   rounding
+	show    template
+}

@@ -1,0 +1,182 @@
+package playbooks
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+
+	"github.com/kafka-oncall/kafka-oncall/diagnose"
+)
+
+// Bounds of texts from outside, in characters. Renderers have their own limits;
+// these keep a card readable.
+const (
+	maxLine    = 300
+	maxSummary = 500
+	maxName    = 120
+	maxOneLine = 600
+)
+
+// Words says what a safety level means, for people.
+func (s Safety) Words() string {
+	switch s {
+	case Look:
+		return "looks only"
+	case ChangeClient:
+		return "changes the client"
+	case ChangeBroker:
+		return "changes brokers"
+	case Restart:
+		return "restarts processes"
+	default:
+		return string(s)
+	}
+}
+
+// Clean makes a text from outside fit for one line: control and direction
+// characters become spaces, runs of spaces one, and what is longer than n
+// characters is cut with a mark.
+func Clean(s string, n int) string {
+	if len(s) > 8*n {
+		s = s[:8*n] // bounds the work; the cut below is rune-safe
+	}
+	s = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp) || r == unicode.ReplacementChar {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(s, " "))
+	r := []rune(strings.Join(strings.Fields(s), " "))
+	if len(r) > n {
+		r = append(r[:n-1], '…')
+	}
+	return string(r)
+}
+
+// verdict is the headline with its confidence in words. resolved says that the
+// incident is over.
+func verdict(f diagnose.Finding, phase Phase) (head, words string) {
+	head = Clean(f.Headline, maxName)
+	switch {
+	case phase == PhaseResolved:
+		return head, "over"
+	case phase == PhaseUnknown:
+		return head, "no news from the alert"
+	}
+	return head, confidenceWords(f)
+}
+
+func confidenceWords(f diagnose.Finding) string {
+	switch {
+	case f.Class == diagnose.Quiet || f.Class == diagnose.Undecided:
+		return ""
+	case f.Class == diagnose.RestartBurst && f.Confidence == diagnose.Provisional:
+		return "probably harmless"
+	case f.Class == diagnose.RestartBurst && f.Confidence == diagnose.Confirmed:
+		return "harmless, over"
+	case f.Class == diagnose.RollingDeploy && f.Confidence == diagnose.Confirmed:
+		return "harmless"
+	case f.Confidence == diagnose.Open:
+		return "not excluded"
+	case len(f.Alternatives) > 0:
+		return countWords(len(f.Alternatives)+1) + " possible causes"
+	case f.Confidence == diagnose.Provisional:
+		return "first verdict, I keep watching"
+	case f.Confidence == diagnose.Likely:
+		return "likely"
+	default:
+		return ""
+	}
+}
+
+func countWords(n int) string {
+	words := []string{"no", "one", "two", "three", "four", "five", "six"}
+	if n >= 0 && n < len(words) {
+		return words[n]
+	}
+	return fmt.Sprint(n)
+}
+
+// lowerFirst starts a headline inside a sentence.
+func lowerFirst(s string) string {
+	r := []rune(s)
+	if len(r) > 1 && unicode.IsUpper(r[0]) && (unicode.IsLower(r[1]) || r[1] == ' ') {
+		r[0] = unicode.ToLower(r[0])
+	}
+	return string(r)
+}
+
+// upperFirst starts a sentence, unless it starts with a name such as
+// time-between-poll-max.
+func upperFirst(s string) string {
+	r := []rune(s)
+	first, _, _ := strings.Cut(s, " ")
+	if len(r) > 0 && !strings.ContainsAny(first, "-_.()[]") {
+		r[0] = unicode.ToUpper(r[0])
+	}
+	return string(r)
+}
+
+// harmless tells classes that ask for no action by themselves.
+func harmless(c diagnose.Class) bool {
+	switch c {
+	case diagnose.RestartBurst, diagnose.RollingDeploy, diagnose.Quiet, diagnose.DeadSessionTurnover:
+		return true
+	default:
+		return false
+	}
+}
+
+// ReadingWords names a section of the evidence for people.
+func ReadingWords(name string) string {
+	switch diagnose.Need(name) {
+	case diagnose.NeedBrokerMetrics:
+		return "broker metrics"
+	case diagnose.NeedSlots:
+		return "the slots setting"
+	case diagnose.NeedDemand:
+		return "demand for fetch sessions"
+	case diagnose.NeedAdmin:
+		return "the Kafka admin API"
+	case diagnose.NeedOffsets:
+		return "group history in __consumer_offsets"
+	case diagnose.NeedWatcher:
+		return "the watcher's last hour"
+	case diagnose.NeedClientMetrics:
+		return "client metrics"
+	case diagnose.NeedLag:
+		return "lag"
+	case diagnose.NeedLogs:
+		return "logs"
+	case diagnose.NeedPods:
+		return "pods and deploys"
+	default:
+		return Clean(name, maxName)
+	}
+}
+
+// StatusWords says how a reading ended, for people.
+func StatusWords(s diagnose.Status) string {
+	switch s {
+	case diagnose.StatusOK:
+		return "read"
+	case diagnose.StatusPartial:
+		return "read in part"
+	case diagnose.StatusEmpty:
+		return "nothing there"
+	case diagnose.StatusForbidden:
+		return "access denied"
+	case diagnose.StatusTimeout:
+		return "no answer in time"
+	case diagnose.StatusUnreachable:
+		return "not reachable"
+	case diagnose.StatusUnsupported:
+		return "not possible here"
+	case diagnose.StatusNotExported:
+		return "not exported"
+	case diagnose.StatusFailed:
+		return "reading failed"
+	default:
+		return "not asked for"
+	}
+}
