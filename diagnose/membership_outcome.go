@@ -204,7 +204,7 @@ func (l *loss) returnWords() string {
 // decides names the observation that would tell the alternatives apart.
 func (l *loss) decides(c Class, alts []Alternative) string {
 	if len(alts) == 0 {
-		if l.back == nil {
+		if l.back == nil && c != JoinSyncRace {
 			return "Whether it comes back."
 		}
 		return ""

@@ -69,6 +69,9 @@ func (l *loss) leaves(m membership) signalView {
 	case v.n == 0:
 		v.answer = isNo
 		v.cite = b.cite(SignalLeaveRequests, fmt.Sprintf("no LeaveGroup request at broker %d around %s", b.ID, at))
+	case l.by.Sub(l.after) > leaveWithin:
+		v.why = fmt.Sprintf("%s at broker %d between %s and %s, too long a time to say whose", plural(v.n, "LeaveGroup request", "LeaveGroup requests"), b.ID, clock(l.after), at)
+		v.cite = b.cite(SignalLeaveRequests, v.why)
 	case int(v.n) >= rivals:
 		v.answer = isYes
 		v.cite = b.cite(SignalLeaveRequests, fmt.Sprintf("%s at broker %d around %s", plural(v.n, "LeaveGroup request", "LeaveGroup requests"), b.ID, at))
@@ -78,6 +81,11 @@ func (l *loss) leaves(m membership) signalView {
 	}
 	return v
 }
+
+// leaveWithin is how well the moment of the drop must be known to call a
+// LeaveGroup request the member's own: consumers that come and go between two
+// looks of the watcher send them too.
+const leaveWithin = time.Minute
 
 // overlapping sums the steps that can lie in (from, to].
 func overlapping(steps []step, from, to time.Time) float64 {

@@ -146,6 +146,14 @@ func TestCoordinatorCountersAreAttributed(t *testing.T) {
 		{"nothing", func(x *tale) { x.events = nil }, isNo, isNo},
 		{"called", func(*tale) {}, isNo, isYes},
 		{"left", func(x *tale) { x.events = map[Signal][]event{SignalLeaveRequests: {{ago(lasting(135)), 1}}} }, isYes, isNo},
+		{"left, but the drop is not dated", func(x *tale) {
+			x.events = map[Signal][]event{SignalLeaveRequests: {{ago(lasting(200)), 1}}}
+			x.change = func(e *Evidence) {
+				noOffsets(e)
+				noWatcher(e)
+				e.Groups[0].Snapshots[0].Until = ago(lasting(300))
+			}
+		}, dontKnow, isNo},
 		{"left long before", func(x *tale) { x.events = map[Signal][]event{SignalLeaveRequests: {{ago(lasting(300)), 5}}} }, isNo, isNo},
 		{"one leave for two losses", func(x *tale) {
 			x.events = map[Signal][]event{SignalLeaveRequests: {{ago(lasting(135)), 1}}}
