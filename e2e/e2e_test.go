@@ -125,6 +125,9 @@ type world struct {
 
 func newWorld(ctx context.Context, t *testing.T, version string) *world {
 	w := &world{t: t, dir: t.TempDir()}
+	if err := os.MkdirAll(recordings(), 0o755); err != nil {
+		t.Fatal(err)
+	}
 	rules, err := shortRules(w.dir)
 	if err != nil {
 		t.Fatal(err)
