@@ -135,19 +135,21 @@ func (s Sample) MarshalJSON() ([]byte, error) {
 	return append(b, ']'), nil
 }
 
-// UnmarshalJSON reads [unix milliseconds, value].
+// UnmarshalJSON reads [unix milliseconds, value]. Most of a file is samples, so
+// it is done by hand.
 func (s *Sample) UnmarshalJSON(b []byte) error {
-	var pair []json.RawMessage
-	if err := json.Unmarshal(b, &pair); err != nil || len(pair) != 2 {
+	inside, ok := bytes.CutPrefix(b, []byte("["))
+	first, second, two := bytes.Cut(bytes.TrimSuffix(inside, []byte("]")), []byte(","))
+	if !ok || !two || bytes.ContainsAny(second, ",[") {
 		return fmt.Errorf("a sample is [unix milliseconds, value], not %s", short(b))
 	}
-	ms, err := strconv.ParseFloat(string(pair[0]), 64)
-	if err != nil || math.Abs(ms) > maxUnixMilli {
-		return fmt.Errorf("a sample's time is unix milliseconds, not %s", short(pair[0]))
+	ms, err := strconv.ParseFloat(string(bytes.TrimSpace(first)), 64)
+	if err != nil || !(math.Abs(ms) <= maxUnixMilli) {
+		return fmt.Errorf("a sample's time is unix milliseconds, not %s", short(first))
 	}
-	v, err := strconv.ParseFloat(strings.Trim(string(pair[1]), `"`), 64)
+	v, err := strconv.ParseFloat(string(bytes.Trim(bytes.TrimSpace(second), `"`)), 64)
 	if err != nil {
-		return fmt.Errorf("a sample's value is a number, not %s", short(pair[1]))
+		return fmt.Errorf("a sample's value is a number, not %s", short(second))
 	}
 	s.T, s.V = time.UnixMilli(int64(ms)).UTC(), v
 	return nil

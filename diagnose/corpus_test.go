@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -34,8 +35,25 @@ type corpusCase struct {
 	size  int
 }
 
+// corpusOnce keeps the corpus for all tests of a run; they copy what they
+// change.
+var corpusOnce struct {
+	sync.Mutex
+	cases []corpusCase
+}
+
 // corpus loads every case below testdata/corpus.
 func corpus(t testing.TB) []corpusCase {
+	t.Helper()
+	corpusOnce.Lock()
+	defer corpusOnce.Unlock()
+	if corpusOnce.cases == nil {
+		corpusOnce.cases = loadCorpus(t)
+	}
+	return corpusOnce.cases
+}
+
+func loadCorpus(t testing.TB) []corpusCase {
 	t.Helper()
 	dirs, err := filepath.Glob(filepath.Join("testdata", "corpus", "*", "*", "case.json"))
 	if err != nil {

@@ -15,16 +15,43 @@ import (
 	"time"
 )
 
-// clone copies evidence through its file form.
-func clone(t testing.TB, e Evidence) Evidence {
-	t.Helper()
-	b, err := Encode(e)
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := Decode(b)
-	if err != nil {
-		t.Fatal(err)
+// clone copies evidence through and through.
+func clone(e Evidence) Evidence {
+	return deepCopy(reflect.ValueOf(e)).Interface().(Evidence)
+}
+
+func deepCopy(v reflect.Value) reflect.Value {
+	out := reflect.New(v.Type()).Elem()
+	switch v.Kind() {
+	case reflect.Pointer:
+		if !v.IsNil() {
+			out.Set(reflect.New(v.Type().Elem()))
+			out.Elem().Set(deepCopy(v.Elem()))
+		}
+	case reflect.Struct:
+		out.Set(v)
+		if v.Type() == reflect.TypeFor[time.Time]() || v.Type() == reflect.TypeFor[Sample]() {
+			return out
+		}
+		for i := range v.NumField() {
+			out.Field(i).Set(deepCopy(v.Field(i)))
+		}
+	case reflect.Map:
+		if !v.IsNil() {
+			out.Set(reflect.MakeMapWithSize(v.Type(), v.Len()))
+			for _, k := range v.MapKeys() {
+				out.SetMapIndex(k, deepCopy(v.MapIndex(k)))
+			}
+		}
+	case reflect.Slice:
+		if !v.IsNil() {
+			out.Set(reflect.MakeSlice(v.Type(), v.Len(), v.Len()))
+			for i := range v.Len() {
+				out.Index(i).Set(deepCopy(v.Index(i)))
+			}
+		}
+	default:
+		out.Set(v)
 	}
 	return out
 }
@@ -148,7 +175,7 @@ func TestShuffle(t *testing.T) {
 			t.Parallel()
 			want := encodeDiagnosis(t, Classify(c.ev, DefaultLimits()))
 			for seed := range uint64(3) {
-				e := clone(t, c.ev)
+				e := clone(c.ev)
 				shuffle(rand.New(rand.NewPCG(seed, 7)), reflect.ValueOf(&e).Elem())
 				if got := encodeDiagnosis(t, Classify(e, DefaultLimits())); !bytes.Equal(want, got) {
 					t.Fatalf("seed %d: %s", seed, firstDifference(want, got))
@@ -198,13 +225,13 @@ func TestTimeShift(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			want := Classify(c.ev, DefaultLimits())
-			days := Classify(shifted(t, c.ev, -37*24*time.Hour), DefaultLimits())
+			days := Classify(shifted(c.ev, -37*24*time.Hour), DefaultLimits())
 			a := dateOf.ReplaceAll(encodeDiagnosis(t, want), []byte("T"))
 			b := dateOf.ReplaceAll(encodeDiagnosis(t, days), []byte("T"))
 			if !bytes.Equal(a, b) {
 				t.Errorf("by days: %s", firstDifference(a, b))
 			}
-			odd := Classify(shifted(t, c.ev, 5*time.Hour+17*time.Minute+31*time.Second), DefaultLimits())
+			odd := Classify(shifted(c.ev, 5*time.Hour+17*time.Minute+31*time.Second), DefaultLimits())
 			if got, want := verdicts(odd), verdicts(want); !slices.Equal(got, want) {
 				t.Errorf("by an odd amount: %v, want %v", got, want)
 			}
@@ -221,8 +248,8 @@ func verdicts(d Diagnosis) []string {
 }
 
 // shifted moves every time, and the process starts, which are times in values.
-func shifted(t testing.TB, e Evidence, by time.Duration) Evidence {
-	e = clone(t, e)
+func shifted(e Evidence, by time.Duration) Evidence {
+	e = clone(e)
 	move(reflect.ValueOf(&e).Elem(), by)
 	for i := range e.Brokers {
 		for _, s := range e.Brokers[i].Signals[SignalProcessStart].Series {

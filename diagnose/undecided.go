@@ -15,6 +15,7 @@ func undecidedRule() Rule {
 		Source: "DESIGN: honest doubt names the candidates and the observation that decides",
 		Provides: []FactSpec{
 			{Name: "candidates", Unit: UnitText, Meaning: "the classes that are left, by code, with commas", Optional: true},
+			{Name: "blind", Unit: UnitText, Meaning: "yes when nothing odd was seen and too little could be read, else no"},
 			{Name: "window_seconds", Unit: UnitSeconds, Meaning: "the span that was checked"},
 		},
 	}
@@ -43,7 +44,7 @@ func undecidedFindings(f *facts, odd []symptom, t tally) []Finding {
 		}
 		o.Decides = strings.Join(decides, "; ")
 		o.Summary = capital(strings.Join(texts, "; ")) + ". " + doubt(o.Alternatives)
-		o.Facts = undecidedFacts(f, o.Alternatives)
+		o.Facts = undecidedFacts(f, o.Alternatives, false)
 		out = append(out, finding(Undecided, o, nil))
 	}
 	return out
@@ -94,12 +95,12 @@ func capital(s string) string {
 	return strings.ToUpper(s[:1]) + s[1:]
 }
 
-func undecidedFacts(f *facts, alternatives []Alternative) []Fact {
+func undecidedFacts(f *facts, alternatives []Alternative, blind bool) []Fact {
 	var codes []string
 	for _, a := range alternatives {
 		codes = append(codes, string(a.Class))
 	}
-	out := []Fact{factSeconds("window_seconds", f.window())}
+	out := []Fact{factSeconds("window_seconds", f.window()), factYes("blind", blind)}
 	if len(codes) > 0 {
 		out = append(out, factText("candidates", strings.Join(codes, ", ")))
 	}
@@ -115,7 +116,7 @@ func blindUndecided(f *facts, t tally, notQuiet Outcome) Outcome {
 	o := Outcome{Answer: Unknown, Subject: targetSubject(f)}
 	if fl := f.e.Cluster.Flavour; f.foreign() && len(f.groups()) == 0 {
 		o.Summary = "Not applicable: this cluster is " + fl + ", and the classes of fetch sessions are about Apache Kafka."
-		o.Facts = undecidedFacts(f, nil)
+		o.Facts = undecidedFacts(f, nil, false)
 		return o
 	}
 	blind := f.blindWords(notQuiet)
@@ -129,14 +130,14 @@ func blindUndecided(f *facts, t tally, notQuiet Outcome) Outcome {
 		}
 	}
 	blind = unique(blind)
-	o.Facts = undecidedFacts(f, o.Alternatives)
+	o.Facts = undecidedFacts(f, o.Alternatives, true)
 	if len(blind) == 0 {
 		o.Summary = "There was nothing to look at: no broker and no group of this question could be read."
 		o.Decides = "a question that names a group or a broker, and sources that answer"
 		return o
 	}
 	o.Summary = "Nothing wrong was seen, but too little could be read to say that all is well. Missing: " + strings.Join(blind, "; ") + "."
-	o.Decides = "what is missing: " + strings.Join(blind, "; ")
+	o.Decides = "what could not be read: " + strings.Join(blind, "; ")
 	return o
 }
 
