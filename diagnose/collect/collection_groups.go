@@ -285,7 +285,13 @@ func (c *collection) sampleWait(ctx context.Context) (time.Duration, bool) {
 	if deadline, ok := ctx.Deadline(); ok {
 		left = time.Until(deadline) - need
 	}
-	for _, gap := range []time.Duration{sampleGap, shortGap} {
+	gaps := []time.Duration{sampleGap, shortGap}
+	if c.r.cfg.Watcher != nil {
+		// Somebody waits for the first answer, and the watcher's next point
+		// will be there at the next look.
+		gaps = []time.Duration{shortGap}
+	}
+	for _, gap := range gaps {
 		if wait := max(0, gap-c.now().Sub(first)); wait <= left {
 			return wait, true
 		}
