@@ -135,6 +135,9 @@ func (c *collection) buildGroup(ctx context.Context, id string) diagnose.Group {
 	}
 	look := c.sweep.groups[id]
 	if look == nil {
+		if _, leader, ok := offsetsPartition(c.topo, id); ok && g.Coordinator < 0 {
+			g.Coordinator = leader
+		}
 		g.Reading = c.notListed(ctx, id)
 		g.LagReading = g.Reading
 		return g
