@@ -1,7 +1,6 @@
 package collect
 
 import (
-	"fmt"
 	"sort"
 
 	"github.com/kafka-oncall/kafka-oncall/diagnose"
@@ -185,11 +184,11 @@ func (c *collection) groupsReading() diagnose.Reading {
 		return r
 	}
 	if n, hint := c.undescribed(); n > 0 && r.OK() {
-		r.Status, r.Error, r.Hint = diagnose.StatusPartial, fmt.Sprintf("%d groups could not be described", n), hint
+		r.Status, r.Error, r.Hint = diagnose.StatusPartial, count(n, "group")+" could not be described", hint
 	}
-	if c.q.Scan && !c.scan.reading.Usable() && c.scan.reading.Known() != diagnose.StatusSkipped {
+	if c.q.Scan && !c.scan.reading.OK() && len(c.sweep.groups) > 0 {
 		r.Status = diagnose.StatusPartial
-		r.Error, r.Hint = "the scan for groups that lost members could not look: "+c.scan.reading.Error, c.scan.reading.Hint
+		r.Error, r.Hint = "the scan for groups that lost members did not see all: "+c.scan.reading.Error, c.scan.reading.Hint
 	}
 	if len(c.sweep.groups) == 0 && r.OK() {
 		r.Status, r.Error = diagnose.StatusEmpty, "the brokers list no group"

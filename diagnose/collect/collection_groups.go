@@ -135,6 +135,9 @@ func (c *collection) buildGroup(ctx context.Context, id string) diagnose.Group {
 	}
 	look := c.sweep.groups[id]
 	if look == nil {
+		if _, leader, ok := offsetsPartition(c.topo, id); ok && g.Coordinator < 0 {
+			g.Coordinator = leader
+		}
 		g.Reading = c.notListed(ctx, id)
 		g.LagReading = g.Reading
 		return g
@@ -285,7 +288,13 @@ func (c *collection) sampleWait(ctx context.Context) (time.Duration, bool) {
 	if deadline, ok := ctx.Deadline(); ok {
 		left = time.Until(deadline) - need
 	}
-	for _, gap := range []time.Duration{sampleGap, shortGap} {
+	gaps := []time.Duration{sampleGap, shortGap}
+	if c.r.cfg.Watcher != nil {
+		// Somebody waits for the first answer, and the watcher's next point
+		// will be there at the next look.
+		gaps = []time.Duration{shortGap}
+	}
+	for _, gap := range gaps {
 		if wait := max(0, gap-c.now().Sub(first)); wait <= left {
 			return wait, true
 		}

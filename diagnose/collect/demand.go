@@ -143,7 +143,7 @@ func topGroups(members map[string]int) []diagnose.GroupDemand {
 // groupsReading says whether every group could be counted.
 func groupsReading(groups map[string]*groupLook) diagnose.Reading {
 	r := diagnose.Reading{Status: diagnose.StatusOK, Source: "kafka: Metadata, group members' assignments"}
-	unread, moving := 0, 0
+	unread, moving, hidden := 0, 0, 0
 	for _, g := range groups {
 		if g.reading.AsOf.After(r.AsOf) {
 			r.AsOf = g.reading.AsOf
@@ -152,16 +152,22 @@ func groupsReading(groups map[string]*groupLook) diagnose.Reading {
 		case g.protocol == "share" || g.protocol == "streams", g.reading.Known() == diagnose.StatusSkipped:
 		case !g.reading.Usable():
 			unread++
+		case len(g.hidden) > 0:
+			hidden++
 		case g.state == "PreparingRebalance" || g.state == "CompletingRebalance":
 			moving++
 		}
 	}
 	var why []string
 	if unread > 0 {
-		why = append(why, fmt.Sprintf("%d groups could not be described", unread))
+		why = append(why, count(unread, "group")+" could not be described")
 	}
 	if moving > 0 {
-		why = append(why, fmt.Sprintf("%d groups are rebalancing and show no assignment", moving))
+		why = append(why, count(moving, "group")+" in a rebalance without an assignment")
+	}
+	if hidden > 0 {
+		why = append(why, count(hidden, "group")+" with topics that are not visible")
+		r.Hint = "needs Describe on all topics"
 	}
 	if len(why) > 0 {
 		r.Status, r.Error = diagnose.StatusPartial, strings.Join(why, "; ")
@@ -189,7 +195,7 @@ func applyCensus(d *diagnose.Demand, census []diagnose.Software) {
 	all := d.Consumers
 	d.Consumers = int(math.Round(float64(all) * float64(with) / float64(with+without)))
 	d.Status = diagnose.StatusPartial
-	why := fmt.Sprintf("%d members, of which about %d use sessions: %d of %d client connections are of libraries without", all, d.Consumers, without, with+without)
+	why := fmt.Sprintf("%s, of which about %d use sessions: %d of %d client connections are of libraries without", count(all, "member"), d.Consumers, without, with+without)
 	if d.Error != "" {
 		why = d.Error + "; " + why
 	}

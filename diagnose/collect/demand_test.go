@@ -89,8 +89,11 @@ func TestDemandSaysWhatItCouldNotCount(t *testing.T) {
 	refused := &groupLook{reading: diagnose.Reading{Status: diagnose.StatusForbidden}}
 	moving := groupOf(on("m"))
 	moving.state = "PreparingRebalance"
-	d := demand(demandInput{topo: demandTopology(), groups: map[string]*groupLook{"r": refused, "m": moving}})[1]
-	if d.Status != diagnose.StatusPartial || !strings.Contains(d.Error, "1 groups could not be described") || !strings.Contains(d.Error, "1 groups are rebalancing") {
+	hidden := groupOf(on("h"))
+	hidden.hidden = []string{"secret"}
+	d := demand(demandInput{topo: demandTopology(), groups: map[string]*groupLook{"r": refused, "m": moving, "h": hidden}})[1]
+	if d.Status != diagnose.StatusPartial || !strings.Contains(d.Error, "1 group could not be described") || !strings.Contains(d.Error, "1 group in a rebalance") ||
+		!strings.Contains(d.Error, "1 group with topics that are not visible") || d.Hint == "" {
 		t.Errorf("%+v", d.Reading)
 	}
 }

@@ -32,6 +32,7 @@ type fakeKafka struct {
 	calls *calls
 	k     *Kafka
 	admin *kgo.Client
+	login []kgo.Opt
 
 	mu sync.Mutex
 	// muted are requests that a broker swallows.
@@ -130,6 +131,12 @@ func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
 func newFake(t *testing.T, brokers int, opts ...kfake.Opt) *fakeKafka {
 	t.Helper()
+	return newFakeAs(t, brokers, nil, opts...)
+}
+
+// newFakeAs is newFake for a cluster that wants credentials of the admin.
+func newFakeAs(t *testing.T, brokers int, login kgo.Opt, opts ...kfake.Opt) *fakeKafka {
+	t.Helper()
 	vn := &kfake.VirtualNetwork{}
 	var ports []int
 	for i := range brokers {
@@ -142,6 +149,9 @@ func newFake(t *testing.T, brokers int, opts ...kfake.Opt) *fakeKafka {
 	}
 	t.Cleanup(c.Close)
 	f := &fakeKafka{t: t, c: c, net: vn, addr: "localhost:9092", calls: &calls{by: map[int32]map[int16]int{}}, muted: map[mute]bool{}}
+	if login != nil {
+		f.login = []kgo.Opt{login}
+	}
 	f.k = f.client(KafkaConfig{})
 	f.admin = f.kgo()
 	return f
@@ -171,7 +181,8 @@ func (f *fakeKafka) dial(ctx context.Context, network, host string) (net.Conn, e
 
 func (f *fakeKafka) kgo(opts ...kgo.Opt) *kgo.Client {
 	f.t.Helper()
-	cl, err := kgo.NewClient(append([]kgo.Opt{kgo.SeedBrokers(f.addr), kgo.Dialer(f.net.DialContext)}, opts...)...)
+	all := append([]kgo.Opt{kgo.SeedBrokers(f.addr), kgo.Dialer(f.net.DialContext)}, f.login...)
+	cl, err := kgo.NewClient(append(all, opts...)...)
 	if err != nil {
 		f.t.Fatal(err)
 	}

@@ -35,8 +35,13 @@ func (k *Kafka) readLag(ctx context.Context, s *sweep, now func() time.Time) {
 			byLeader[leader][c.Topic] = append(byLeader[leader][c.Topic], c.Partition)
 		}
 	}
+	failed := s.silentBrokers()
+	for leader := range failed {
+		// It was waited for once already.
+		delete(byLeader, leader)
+	}
 	s.requests += len(byLeader)
-	ends, failed := k.endOffsets(ctx, byLeader)
+	ends := k.endOffsets(ctx, byLeader, failed)
 	at := now()
 	for _, g := range s.groups {
 		g.countLag(ends, at)
@@ -44,10 +49,21 @@ func (k *Kafka) readLag(ctx context.Context, s *sweep, now func() time.Time) {
 	}
 }
 
-// endOffsets lists ends at all leaders at once. failed holds the leaders that
-// did not answer.
-func (k *Kafka) endOffsets(ctx context.Context, byLeader map[int32]map[string][]int32) (map[diagnose.TopicPartition]int64, map[int32]failure) {
-	ends, failed := map[diagnose.TopicPartition]int64{}, map[int32]failure{}
+// silentBrokers are those that did not answer as coordinators.
+func (s *sweep) silentBrokers() map[int32]failure {
+	out := map[int32]failure{}
+	for _, b := range s.brokers {
+		if b.list.Status == diagnose.StatusTimeout || b.list.Status == diagnose.StatusUnreachable {
+			out[b.id] = failure{status: b.list.Status, text: b.list.Error}
+		}
+	}
+	return out
+}
+
+// endOffsets lists ends at all leaders at once, and adds those that do not
+// answer to failed.
+func (k *Kafka) endOffsets(ctx context.Context, byLeader map[int32]map[string][]int32, failed map[int32]failure) map[diagnose.TopicPartition]int64 {
+	ends := map[diagnose.TopicPartition]int64{}
 	var mu sync.Mutex
 	var wg sync.WaitGroup
 	for leader, parts := range byLeader {
@@ -69,7 +85,7 @@ func (k *Kafka) endOffsets(ctx context.Context, byLeader map[int32]map[string][]
 		})
 	}
 	wg.Wait()
-	return ends, failed
+	return ends
 }
 
 // countLag sums over the partitions whose end is known. A commit beyond the end
@@ -104,7 +120,7 @@ func (g *groupLook) explainLag(failed map[int32]failure) {
 		return
 	}
 	g.lagReading.Status = diagnose.StatusPartial
-	g.lagReading.Error = fmt.Sprintf("%d partitions could not be read", g.lag.Hidden)
+	g.lagReading.Error = count(g.lag.Hidden, "partition") + " could not be read"
 	if len(failed) > 0 {
 		g.lagReading.Error += "; " + describeFailures(failed)
 	}
@@ -125,6 +141,14 @@ func describeFailures(failed map[int32]failure) string {
 		parts = append(parts, fmt.Sprintf("broker %d: %s", id, failed[id].text))
 	}
 	return strings.Join(parts, "; ")
+}
+
+// count is "1 group" or "2 groups".
+func count(n int, thing string) string {
+	if n != 1 {
+		thing += "s"
+	}
+	return fmt.Sprintf("%d %s", n, thing)
 }
 
 // nameList shows at most three names.

@@ -47,6 +47,7 @@ func (k *Kafka) scanOffsets(ctx context.Context, topo *topology, broker *int32, 
 	var wg sync.WaitGroup
 	out := scanResult{reading: ok(srcOffsets+", all partitions of the coordinator", now())}
 	failed := map[int32]failure{}
+	looked := false
 	slots := make(chan struct{}, scanAtOnce)
 	for p, part := range info.parts {
 		if part.leader < 0 || broker != nil && part.leader != *broker {
@@ -55,13 +56,14 @@ func (k *Kafka) scanOffsets(ctx context.Context, topo *topology, broker *int32, 
 		slots <- struct{}{}
 		wg.Go(func() {
 			defer func() { <-slots }()
-			found, err := k.scanPartition(ctx, topo, int32(p), part.leader, sp)
+			found, read, err := k.scanPartition(ctx, topo, int32(p), part.leader, sp)
 			mu.Lock()
 			defer mu.Unlock()
 			out.suspects = append(out.suspects, found...)
 			if err != nil {
 				failed[part.leader] = kafkaFailure(err, needOffsets)
 			}
+			looked = looked || read
 		})
 	}
 	wg.Wait()
@@ -69,7 +71,7 @@ func (k *Kafka) scanOffsets(ctx context.Context, topo *topology, broker *int32, 
 		out.reading.Status, out.reading.Error = diagnose.StatusPartial, describeFailures(failed)
 		for _, f := range failed {
 			out.reading.Hint = f.hint
-			if len(out.suspects) == 0 {
+			if !looked && len(out.suspects) == 0 {
 				out.reading.Status = f.status
 			}
 		}
@@ -92,7 +94,8 @@ func rank(s []suspect) {
 	})
 }
 
-func (k *Kafka) scanPartition(ctx context.Context, topo *topology, partition, leader int32, sp span) ([]suspect, error) {
+// scanPartition also reports whether any record could be read.
+func (k *Kafka) scanPartition(ctx context.Context, topo *topology, partition, leader int32, sp span) ([]suspect, bool, error) {
 	d := offsets.NewDecoder()
 	t := &tail{
 		k: k, topo: topo, partition: partition, leader: leader, d: d, maxBytes: scanBytes, from: sp.from, to: sp.to,
@@ -109,7 +112,7 @@ func (k *Kafka) scanPartition(ctx context.Context, topo *topology, partition, le
 			}
 		}
 	}
-	return out, err
+	return out, t.bytes > 0, err
 }
 
 // changedWithoutBaseline lists the groups with a membership record in the

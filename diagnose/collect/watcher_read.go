@@ -83,7 +83,7 @@ func (w *Watcher) reading(at time.Time) diagnose.Reading {
 		}
 		r.Status, r.Error = diagnose.StatusPartial, "groups of some brokers are not watched: "+describeFailures(failed)
 	case w.overflow > 0:
-		r.Status, r.Error = diagnose.StatusPartial, fmt.Sprintf("%d groups are beyond the limit of %d and not watched", w.overflow, w.cfg.MaxGroups)
+		r.Status, r.Error = diagnose.StatusPartial, fmt.Sprintf("%s beyond the limit of %d not watched", count(w.overflow, "group"), w.cfg.MaxGroups)
 	case !w.shortened.IsZero():
 		r.Status, r.Error = diagnose.StatusPartial, "many changes: the memory reaches back only to "+w.shortened.UTC().Format(time.RFC3339)
 	}

@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -239,20 +240,20 @@ func TestWatcherKnowsSinceWhen(t *testing.T) {
 		if got := w.memory(time.Hour, time.Now()).Since; got.Sub(start) > time.Second {
 			t.Errorf("since %s, started %s", got, start)
 		}
-		broken := true
+		var broken atomic.Bool
+		broken.Store(true)
 		f.c.ControlKey(kmsg.ListGroups.Int16(), func(kreq kmsg.Request) (kmsg.Response, error, bool) {
 			f.c.KeepControl()
 			resp := kreq.ResponseKind().(*kmsg.ListGroupsResponse)
 			resp.ErrorCode = 15 // COORDINATOR_NOT_AVAILABLE
-			return resp, nil, broken
+			return resp, nil, broken.Load()
 		})
 		time.Sleep(2 * time.Minute)
 		if m := w.memory(time.Hour, time.Now()); m.Status != diagnose.StatusPartial {
 			t.Errorf("reading in the gap: %+v", m.Reading)
 		}
 		healed := time.Now()
-		f.c.DropControl()
-		broken = false
+		broken.Store(false)
 		time.Sleep(time.Minute)
 		m := w.memory(time.Hour, time.Now())
 		if m.Since.Before(healed) || !m.OK() {

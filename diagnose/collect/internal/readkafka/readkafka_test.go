@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -188,6 +189,38 @@ func TestTokenFileIsReadAnew(t *testing.T) {
 			t.Errorf("token %q, %v; want %q", got.reveal(), err, want)
 		}
 	}
+}
+
+// One frozen broker must not look like a dead cluster.
+func TestMetadataAsksAnotherBroker(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		vn := &kfake.VirtualNetwork{}
+		cluster, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.Ports(9092), kfake.ListenFn(vn.Listen))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer cluster.Close()
+		dial := func(ctx context.Context, network, host string) (net.Conn, error) {
+			if host != "localhost:9092" {
+				ours, theirs := net.Pipe()
+				go func() { _, _ = io.Copy(io.Discard, theirs) }()
+				return ours, nil
+			}
+			return vn.DialContext(ctx, network, host)
+		}
+		seeds := []string{"localhost:9095", "localhost:9092", "localhost:9096"}
+		for range 5 { // the first one asked is random
+			c, err := New(Config{BootstrapServers: seeds}, nil, Options{Dialer: dial})
+			if err != nil {
+				t.Fatal(err)
+			}
+			start := time.Now()
+			if _, err := c.Metadata(t.Context(), nil); err != nil || time.Since(start) > 3*time.Second {
+				t.Errorf("error %v after %s", err, time.Since(start))
+			}
+			c.Close()
+		}
+	})
 }
 
 // A broker that takes the connection and says nothing.

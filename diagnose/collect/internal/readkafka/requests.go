@@ -2,6 +2,7 @@ package readkafka
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -24,7 +25,51 @@ func (c *Client) Metadata(ctx context.Context, topics []string) (*kmsg.MetadataR
 			req.Topics = append(req.Topics, t)
 		}
 	}
-	return ask[*kmsg.MetadataResponse](ctx, c, anyBroker, req)
+	return hedge(ctx, c, func() *kmsg.MetadataRequest { r := *req; return &r })
+}
+
+// hedgeAfter is how long one broker may think before another is asked as well.
+const hedgeAfter = time.Second
+
+// hedge asks up to three brokers, a second apart, and takes the first answer:
+// one frozen broker must not look like a dead cluster. Each request needs its
+// own struct, since the client writes the version into it.
+func hedge(ctx context.Context, c *Client, req func() *kmsg.MetadataRequest) (*kmsg.MetadataResponse, error) {
+	const most = 3
+	ctx, cancel := context.WithTimeoutCause(ctx, c.timeout, ErrTimeout)
+	defer cancel()
+	type result struct {
+		resp *kmsg.MetadataResponse
+		err  error
+	}
+	results := make(chan result, most)
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	var last error
+	for asked, done := 0, 0; done < most; {
+		select {
+		case <-timer.C:
+			asked++
+			go func() {
+				resp, err := ask[*kmsg.MetadataResponse](ctx, c, anyBroker, req())
+				results <- result{resp, err}
+			}()
+			if asked < most {
+				timer.Reset(hedgeAfter)
+			}
+		case <-ctx.Done():
+			return nil, fmt.Errorf("Metadata: %w", context.Cause(ctx))
+		case r := <-results:
+			if r.err == nil {
+				return r.resp, nil
+			}
+			done, last = done+1, r.err
+			if asked < most {
+				timer.Reset(0) // no need to wait for the next
+			}
+		}
+	}
+	return nil, last
 }
 
 // MaxVersions returns the highest version of each API that a broker speaks.
