@@ -215,6 +215,9 @@ func (o *oracle) Diagnose(ctx context.Context, r diagnose.Request) (diagnose.Evi
 	o.mu.Unlock()
 	d, err := say(ctx, r)
 	d.Target = r.Target
+	if name := targetName(r.Target); name != "cluster" && len(d.Findings) > 0 {
+		d.Findings[0].Subject = name
+	}
 	return diagnose.Evidence{Schema: 1, At: time.Now().UTC(), Target: r.Target}, d, err
 }
 

@@ -236,6 +236,50 @@ func TestExplainedAlertsJoin(t *testing.T) {
 	})
 }
 
+// Symptoms that arrive in the same second, before the verdict that explains
+// them: still one thread, whichever came first.
+func TestSymptomsOfTheSameSecondShareAThread(t *testing.T) {
+	for _, burstFirst := range []bool{true, false} {
+		t.Run(fmt.Sprint("burst first ", burstFirst), func(t *testing.T) {
+			in(t, func(t *testing.T) {
+				r := newRig(t)
+				r.oracle.say = func(ctx ctxT, q diagnose.Request) (diagnose.Diagnosis, error) {
+					if q.Target.Broker != nil && *q.Target.Broker == 3 {
+						time.Sleep(time.Second)
+						return finding(diagnose.RestartBurst, diagnose.Provisional), nil
+					}
+					<-ctx.Done()
+					return diagnose.Diagnosis{}, ctx.Err()
+				}
+				r.start()
+				defer r.stop()
+				symptom := one{name: "UnderReplicatedPartitions", labels: map[string]string{"broker_id": "1"}, starts: time.Now()}
+				bodies := []string{webhook(symptom), webhook(burst("3"))}
+				if burstFirst {
+					bodies[0], bodies[1] = bodies[1], bodies[0]
+				}
+				for _, body := range bodies {
+					r.post(body)
+				}
+				pass(40 * time.Second)
+				r.wantThread("Restart burst — probably harmless\n  Evidence and steps\n")
+				if got := text1(r.slack.roots()[0]); !strings.Contains(got, "UnderReplicatedPartitions (broker 1)") {
+					t.Error(got)
+				}
+				r.post(webhook(burst("3").over()))
+				r.post(webhook(symptom.over()))
+				pass(5 * time.Second)
+				if got := r.slack.thread(); !strings.HasPrefix(got, "Restart burst — over\n") || len(r.slack.roots()) != 1 {
+					t.Error(got)
+				}
+				if n := strings.Count(r.log.String(), `msg="alert decided"`); n != 4 {
+					t.Errorf("%d decision lines for 4 alerts", n)
+				}
+			})
+		})
+	}
+}
+
 // Alerts about members that name no group: a scan of the coordinator.
 func TestMembershipAlertWithoutGroupScans(t *testing.T) {
 	in(t, func(t *testing.T) {
