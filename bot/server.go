@@ -77,7 +77,9 @@ func (s *Server) open() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
 	var err error
-	s.store, err = store.Open(ctx, store.Options{Path: s.cfg.Store, MaxInbox: s.cfg.MaxInbox, Log: s.deps.Log})
+	s.store, err = store.Open(ctx, store.Options{
+		Path: s.cfg.Store, MaxInbox: s.cfg.MaxInbox, MaxPages: s.cfg.MaxStoreBytes / store.PageBytes, Log: s.deps.Log,
+	})
 	if err != nil {
 		return fmt.Errorf("opening the store %s: %w", s.cfg.Store, err)
 	}

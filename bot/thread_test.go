@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/kafka-oncall/kafka-oncall/bot/incident"
+	"github.com/kafka-oncall/kafka-oncall/bot/slack"
 	"github.com/kafka-oncall/kafka-oncall/diagnose"
 )
 
@@ -371,6 +372,59 @@ func TestFullInboxAnswers503(t *testing.T) {
 		}
 		pass(2 * time.Second)
 		r.wantThread("Restart burst — probably harmless\n  Evidence and steps\n")
+	})
+}
+
+// A full file: 503 and not ready, never a 200 for what is not kept, and nothing
+// that was kept is lost when there is room again.
+func TestFullFile(t *testing.T) {
+	in(t, func(t *testing.T) {
+		r := newRig(t)
+		r.cfg.MaxStoreBytes = int64(len(template)) + 40*4096
+		r.open()
+		kept, refused := 0, 0
+		for i := range 400 {
+			switch code := r.post(webhook(one{name: fmt.Sprint("A", i), labels: map[string]string{"broker_id": fmt.Sprint(i)}, starts: time.Now(), note: strings.Repeat("x", 900)})); code {
+			case 200:
+				kept++
+			case 503:
+				refused++
+			default:
+				t.Fatalf("answered %d", code)
+			}
+		}
+		if kept == 0 || refused == 0 {
+			t.Fatalf("%d kept, %d refused: the test did not fill the file", kept, refused)
+		}
+		if metric(t, r, "kafka_oncall_store_errors_total") == 0 {
+			t.Error("no metric says so")
+		}
+		_ = r.server.Stop(t.Context())
+		r.cfg.MaxStoreBytes = 0
+		r.start()
+		defer r.stop()
+		pass(time.Minute)
+		if n := len(r.slack.roots()); n != kept {
+			t.Errorf("%d roots for %d kept alerts", n, kept)
+		}
+	})
+}
+
+// No secret in the log or in a message, whatever happens (request 52).
+func TestSecretsStaySecret(t *testing.T) {
+	in(t, func(t *testing.T) {
+		r := newRig(t)
+		r.cfg.WebhookTokens = []slack.Secret{"tok-s3cret"}
+		r.start()
+		defer r.stop()
+		if code := r.post(webhook(burst("3"))); code != http.StatusUnauthorized {
+			t.Errorf("without a token: %d", code)
+		}
+		r.server.OnCommand(t.Context(), slack.Command{ID: "c", Text: "broker 3", ResponseURL: "https://hooks.slack.com/commands/url-s3cret"})
+		pass(2 * time.Second)
+		if got := fmt.Sprintf("%+v", r.cfg) + r.log.String(); strings.Contains(got, "s3cret") {
+			t.Error("a secret is shown")
+		}
 	})
 }
 
