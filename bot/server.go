@@ -111,10 +111,11 @@ func (s *Server) load(ctx context.Context) error {
 
 // Start begins to listen and to work. The context only bounds the start.
 func (s *Server) Start(ctx context.Context) error {
+	open := len(s.book.All()) // the worker's from here on
 	if err := s.start(ctx); err != nil {
 		return errors.Join(err, s.Stop(ctx))
 	}
-	s.deps.Log.Info("started", "listen", s.Addr(), "open_incidents", len(s.book.All()), "inbox", s.store.Waiting())
+	s.deps.Log.Info("started", "listen", s.Addr(), "open_incidents", open, "inbox", s.store.Waiting())
 	return nil
 }
 

@@ -380,10 +380,10 @@ func TestFullInboxAnswers503(t *testing.T) {
 func TestFullFile(t *testing.T) {
 	in(t, func(t *testing.T) {
 		r := newRig(t)
-		r.cfg.MaxStoreBytes = int64(len(template)) + 40*4096
+		r.cfg.MaxStoreBytes = int64(len(template)) + 8*4096
 		r.open()
 		kept, refused := 0, 0
-		for i := range 400 {
+		for i := range 60 {
 			switch code := r.post(webhook(one{name: fmt.Sprint("A", i), labels: map[string]string{"broker_id": fmt.Sprint(i)}, starts: time.Now(), note: strings.Repeat("x", 900)})); code {
 			case 200:
 				kept++
