@@ -37,7 +37,9 @@ type touched struct {
 	open, edit, details bool
 	// repost: the messages have to be posted anew.
 	repost bool
-	says   []saying
+	// absorbed: it became part of another incident and is not shown.
+	absorbed bool
+	says     []saying
 }
 
 // saying is a line for the thread.
@@ -72,7 +74,7 @@ func (b *batch) dispatch(ctx context.Context, it store.Item) error {
 	case itemAlerts:
 		return decode(it.Body, b.alerts)
 	case itemVerdict:
-		return decode(it.Body, b.verdict)
+		return decode(it.Body, func(v verdictEvent) { b.verdict(ctx, v) })
 	case itemAsked:
 		return decode(it.Body, b.asked)
 	case itemTimer:

@@ -11,6 +11,7 @@ import (
 
 	"github.com/kafka-oncall/kafka-oncall/bot/alertmanager"
 	"github.com/kafka-oncall/kafka-oncall/bot/incident"
+	"github.com/kafka-oncall/kafka-oncall/bot/slack"
 )
 
 // Config is the server's part of the configuration file.
@@ -33,7 +34,7 @@ type Config struct {
 	// itself a name that only its own host knows.
 	Links map[string]string `yaml:"links"`
 	// WebhookTokens are the bearer tokens that may post alerts; none = open.
-	WebhookTokens []string            `yaml:"-"`
+	WebhookTokens []slack.Secret      `yaml:"-"`
 	Bounds        alertmanager.Bounds `yaml:"bounds"`
 	// Labels is the mapping from alert labels to subjects.
 	Labels alertmanager.Mapping `yaml:"labels"`
@@ -53,6 +54,9 @@ type Config struct {
 	Retention    time.Duration `yaml:"retention"`
 	// MaxInbox is how many deliveries may wait; beyond it the webhook answers 503.
 	MaxInbox int64 `yaml:"max_inbox"`
+	// MaxStoreBytes bounds the database file, 0 = the disk. When it is full the
+	// webhook answers 503 until the clean-up has made room.
+	MaxStoreBytes int64 `yaml:"max_store_bytes"`
 	// LateAfter is the delay from which a message says that it is late.
 	LateAfter time.Duration `yaml:"late_after"`
 	// StopTimeout bounds a graceful stop.

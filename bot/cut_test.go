@@ -77,7 +77,10 @@ func TestKilledAtEveryMessage(t *testing.T) {
 			t.Fatalf("the story has %d messages only", most)
 		}
 		for n := 1; n <= most; n++ {
-			t.Run(fmt.Sprintf("message %d after=%v", n, after), func(t *testing.T) { cutAt(t, n, after) })
+			t.Run(fmt.Sprintf("message %d after=%v", n, after), func(t *testing.T) {
+				t.Parallel()
+				cutAt(t, n, after)
+			})
 		}
 	}
 }
@@ -108,6 +111,7 @@ func cutAt(t *testing.T, n int, after bool) (calls int) {
 func TestLostAnswersAreSearchedFor(t *testing.T) {
 	for n := 1; n <= 6; n++ {
 		t.Run(fmt.Sprint("message ", n), func(t *testing.T) {
+			t.Parallel()
 			in(t, func(t *testing.T) {
 				r := newRig(t)
 				r.cfg.Incident.Looks = []time.Duration{20 * time.Second}

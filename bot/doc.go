@@ -8,6 +8,9 @@
 //	looks.go     diagnoses run beside it; their results come back as events
 //	outbox.go    messages go out, in order per channel
 //	deliver.go   what to do when Slack says no, or says nothing
+//	lost.go      deleted roots, stray replies, channels that take nothing
+//	absorb.go    symptoms that came before the verdict that explains them
+//	view.go      an incident as a card; lines.go its lines in the thread
 //
 // Nothing is remembered in memory only: a process that is killed at any point
 // goes on where the file says. A message is sent with its intent written down

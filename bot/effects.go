@@ -91,6 +91,9 @@ func (b *batch) save(ctx context.Context, tx *store.Tx, t *touched) error {
 // messages puts an incident's messages into the outbox. A root that was not
 // sent yet is changed instead of edited.
 func (b *batch) messages(ctx context.Context, tx *store.Tx, t *touched) error {
+	if t.absorbed {
+		return tx.Forget(ctx, t.st.ID)
+	}
 	if t.open {
 		if err := tx.SaveThread(ctx, store.Thread{ID: t.st.ID, Lane: t.channel}); err != nil {
 			return err

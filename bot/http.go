@@ -20,9 +20,13 @@ const stuckAfter = time.Minute
 func (s *Server) routes() http.Handler {
 	bounds := s.cfg.Bounds
 	bounds.Keep = s.mapping.Labels()
+	var tokens []string
+	for _, t := range s.cfg.WebhookTokens {
+		tokens = append(tokens, t.Reveal())
+	}
 	mux := http.NewServeMux()
 	mux.Handle("/webhook/alertmanager", &alertmanager.Handler{
-		Sink: sink{s}, Tokens: alertmanager.NewTokens(s.cfg.WebhookTokens), Bounds: bounds, Log: s.deps.Log,
+		Sink: sink{s}, Tokens: alertmanager.NewTokens(tokens), Bounds: bounds, Log: s.deps.Log,
 		Answered: func(code int, took time.Duration) {
 			s.metrics.webhooks.WithLabelValues(strconv.Itoa(code)).Inc()
 			s.metrics.webhookSeconds.Observe(took.Seconds())

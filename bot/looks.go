@@ -256,7 +256,7 @@ func trouble(err error, budget time.Duration) string {
 }
 
 // verdict takes a result in: for the incident, and for those who asked.
-func (b *batch) verdict(v verdictEvent) {
+func (b *batch) verdict(ctx context.Context, v verdictEvent) {
 	if st, ok := b.incident(v.Job.Incident); ok {
 		first := st.FirstAt.IsZero()
 		var e incident.Event = incident.LookFailed{Seq: v.Job.Seq, Trouble: v.Trouble}
@@ -268,6 +268,7 @@ func (b *batch) verdict(v verdictEvent) {
 			took := t.st.FirstAt.Sub(t.st.Opened)
 			b.after = append(b.after, func() { b.s.metrics.verdictSeconds.Observe(took.Seconds()) })
 		}
+		b.absorb(ctx, t.st)
 	}
 	b.answerAsks(v)
 }

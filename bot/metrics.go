@@ -15,6 +15,7 @@ import (
 
 // metrics are the server's own. Every label has a closed set of values.
 type metrics struct {
+	s              *Server
 	alerts         *prometheus.CounterVec
 	webhooks       *prometheus.CounterVec
 	webhookSeconds prometheus.Histogram
@@ -52,6 +53,7 @@ func seconds(name, help string, buckets ...float64) prometheus.HistogramOpts {
 
 func newMetrics(reg *prometheus.Registry, s *Server) *metrics {
 	m := &metrics{
+		s:              s,
 		alerts:         counters("alerts_total", "Alerts received, by what became of them and why.", "decision", "reason"),
 		webhooks:       counters("webhook_requests_total", "Webhook requests by HTTP code.", "code"),
 		webhookSeconds: prometheus.NewHistogram(seconds("webhook_seconds", "Time to answer a webhook: until it is on disk.", .001, .002, .005, .01, .025, .05, .1, .5, 1, 5)),
@@ -72,14 +74,21 @@ func newMetrics(reg *prometheus.Registry, s *Server) *metrics {
 		commands:       counters("commands_total", "Slash commands and mentions by verb and result.", "verb", "result"),
 		clicks:         counters("clicks_total", "Pressed buttons by action and result.", "action", "result"),
 	}
-	reg.MustRegister(m.alerts, m.webhooks, m.webhookSeconds, m.cuts, m.storeErrors, m.batches, m.open, m.verdicts, m.looks,
-		m.lookSeconds, m.posts, m.postDelay, m.rootSeconds, m.verdictSeconds, m.duplicates, m.fallbacks, m.recreated, m.commands, m.clicks)
+	reg.MustRegister(m.all()...)
 	reg.MustRegister(s.gauges()...)
 	for _, c := range []prometheus.Collector{collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})} {
 		// cmd may have registered them already.
 		_ = reg.Register(c)
 	}
 	return m
+}
+
+// all lists the metrics that are counted here.
+func (m *metrics) all() []prometheus.Collector {
+	return []prometheus.Collector{
+		m.alerts, m.webhooks, m.webhookSeconds, m.cuts, m.storeErrors, m.batches, m.open, m.verdicts, m.looks, m.lookSeconds,
+		m.posts, m.postDelay, m.rootSeconds, m.verdictSeconds, m.duplicates, m.fallbacks, m.recreated, m.commands, m.clicks,
+	}
 }
 
 // gauges are read from the store when they are scraped.

@@ -77,7 +77,9 @@ func (s *Server) open() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
 	var err error
-	s.store, err = store.Open(ctx, store.Options{Path: s.cfg.Store, MaxInbox: s.cfg.MaxInbox, Log: s.deps.Log})
+	s.store, err = store.Open(ctx, store.Options{
+		Path: s.cfg.Store, MaxInbox: s.cfg.MaxInbox, MaxPages: s.cfg.MaxStoreBytes / store.PageBytes, Log: s.deps.Log,
+	})
 	if err != nil {
 		return fmt.Errorf("opening the store %s: %w", s.cfg.Store, err)
 	}
@@ -109,10 +111,11 @@ func (s *Server) load(ctx context.Context) error {
 
 // Start begins to listen and to work. The context only bounds the start.
 func (s *Server) Start(ctx context.Context) error {
+	open := len(s.book.All()) // the worker's from here on
 	if err := s.start(ctx); err != nil {
 		return errors.Join(err, s.Stop(ctx))
 	}
-	s.deps.Log.Info("started", "listen", s.Addr(), "open_incidents", len(s.book.All()), "inbox", s.store.Waiting())
+	s.deps.Log.Info("started", "listen", s.Addr(), "open_incidents", open, "inbox", s.store.Waiting())
 	return nil
 }
 

@@ -111,3 +111,30 @@ func TestWhatIsOverComesBackWithItsOwnKindOnly(t *testing.T) {
 		t.Errorf("other kind: joined, %s", why)
 	}
 }
+
+func TestAbsorb(t *testing.T) {
+	p := DefaultPolicy()
+	cause := opened("cause", diagnose.RestartBurst)
+	symptom := Placed{alertOn(KindBroker, "UnderReplicatedPartitions", Broker(1)), WhyNew}
+	o, _ := p.Step(New("o", "c", KindBroker), Delivered{Alerts: []Placed{symptom}, GroupKey: "k2"}, at(time.Second))
+	now := at(2 * time.Second)
+	if !cause.Absorbs(o, p, now) || o.Absorbs(cause, p, now) || cause.Absorbs(cause, p, now) {
+		t.Fatal("the cause absorbs its symptom and nothing else")
+	}
+	into, closed, effects := p.Absorb(cause, o, now)
+	if got := words(effects); got != "edit" {
+		t.Errorf("effects %s", got)
+	}
+	if firing, _ := into.Counts(); firing != 2 || closed.Phase != Closed || len(into.GroupKeys) != 2 || len(cause.Alerts) != 1 {
+		t.Errorf("%+v\n%+v", into, closed)
+	}
+	if target, _ := into.Target(); target.Broker == nil || *target.Broker != 3 {
+		t.Errorf("what is absorbed must not change the target: %+v", target)
+	}
+	disk := Placed{alertOn(KindBroker, "KafkaRunningOutOfSpace", Broker(1)), WhyNew}
+	disk.Fingerprint = "disk"
+	o, _ = p.Step(o, delivery(disk), now)
+	if cause.Absorbs(o, p, now) {
+		t.Error("one alert that is not explained keeps an incident apart")
+	}
+}

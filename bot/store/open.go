@@ -22,6 +22,9 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
+// PageBytes is SQLite's page size.
+const PageBytes = 4096
+
 // Options say where the file is and how much may wait.
 type Options struct {
 	// Path is the database file. Its folder must exist.
@@ -29,7 +32,7 @@ type Options struct {
 	// MaxInbox is the number of rows that may wait in the inbox; beyond it
 	// Append answers ErrQueueFull. 0 = 50,000.
 	MaxInbox int64
-	// MaxPages bounds the file in pages of 4 KiB, 0 = the disk's size.
+	// MaxPages bounds the file in pages of PageBytes, 0 = the disk's size.
 	MaxPages int64
 	Log      *slog.Logger
 }

@@ -64,6 +64,26 @@ func (t *Tx) Hasten(ctx context.Context, thread string, due time.Time) error {
 	return err
 }
 
+// Withhold puts a root off that was not attempted yet and reports whether there
+// is one. Withholding twice is the same as once.
+func (s *Store) Withhold(ctx context.Context, thread string, until time.Time) (held bool, err error) {
+	err = s.Update(ctx, "withholding a root", func(t *Tx) error {
+		n, err := t.exec(ctx, "UPDATE outbox SET due = ? WHERE thread = ? AND kind = 'root' AND attempt = 0", until.UnixMilli(), thread)
+		held = n > 0
+		return err
+	})
+	return held && err == nil, err
+}
+
+// Forget removes a thread that was never posted, and its rows.
+func (t *Tx) Forget(ctx context.Context, thread string) error {
+	if _, err := t.exec(ctx, "DELETE FROM outbox WHERE thread = ?", thread); err != nil {
+		return err
+	}
+	_, err := t.exec(ctx, "DELETE FROM thread WHERE id = ?", thread)
+	return err
+}
+
 // eligible are the rows that may go as soon as they are due.
 const eligible = ` FROM outbox o LEFT JOIN thread t ON t.id = o.thread
 WHERE (o.kind IN ('root', 'respond') OR t.root_ts <> '')

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 
 	promconfig "github.com/prometheus/common/config"
@@ -18,32 +17,11 @@ type alertmanagerConfig struct {
 	HTTP collect.HTTPClient `yaml:"http_client"`
 }
 
-// asker implements bot.Asker over Alertmanager's API.
-type asker struct{ client *alertmanager.Client }
-
-func newAsker(c alertmanagerConfig) (*asker, error) {
+// newAsker makes the bot.Asker over Alertmanager's API.
+func newAsker(c alertmanagerConfig) (*alertmanager.Client, error) {
 	client, err := promconfig.NewClientFromConfig(c.HTTP.HTTPClientConfig, "alertmanager")
 	if err != nil {
 		return nil, fmt.Errorf("set up Alertmanager: %w", err)
 	}
-	return &asker{alertmanager.NewClient(c.URL, client)}, nil
-}
-
-// StillFiring implements bot.Asker. A silenced alert still fires.
-func (a *asker) StillFiring(ctx context.Context, fingerprints []string) ([]string, bool, error) {
-	active, err := a.client.Alerts(ctx)
-	if err != nil {
-		return nil, false, err
-	}
-	held := map[string]bool{}
-	for _, x := range active {
-		held[x.Fingerprint] = true
-	}
-	var firing []string
-	for _, f := range fingerprints {
-		if held[f] {
-			firing = append(firing, f)
-		}
-	}
-	return firing, true, nil
+	return alertmanager.NewClient(c.URL, client), nil
 }

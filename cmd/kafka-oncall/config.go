@@ -166,8 +166,8 @@ func (c *config) relativeTo(dir string) {
 }
 
 // webhookTokens reads the tokens that may post alerts.
-func (c config) webhookTokens() ([]string, error) {
-	var tokens []string
+func (c config) webhookTokens() ([]slack.Secret, error) {
+	var tokens []slack.Secret
 	for _, f := range c.Webhook.BearerTokenFiles {
 		b, err := readBounded(f, maxTokenFile)
 		if err != nil {
@@ -177,7 +177,7 @@ func (c config) webhookTokens() ([]string, error) {
 		if t == "" {
 			return nil, fmt.Errorf("read a webhook token: %s is empty", f)
 		}
-		tokens = append(tokens, t)
+		tokens = append(tokens, slack.Secret(t))
 	}
 	return tokens, nil
 }
