@@ -27,8 +27,9 @@ type link struct {
 	frozen chan struct{} // closed: no pings, no reading, no delivery
 	done   chan struct{} // closed when the connection is over
 	once   sync.Once
-	dead   bool
-	isIced bool
+	// greeted says that hello was sent: only then is anything delivered there.
+	greeted, dead bool
+	isIced        bool
 }
 
 func (d *Double) openConnection(c *call) object {
@@ -75,11 +76,12 @@ func (d *Double) welcome(l *link) bool {
 	}
 	d.serial["link"]++
 	l.id = d.serial["link"]
-	n := len(d.sock.links) + 1
+	d.sock.links = append(d.sock.links, l)
+	n := len(d.sock.links)
 	d.mu.Unlock()
 	l.send(object{"type": "hello", "num_connections": n, "connection_info": object{"app_id": appID}, "debug_info": debugInfo()})
 	d.mu.Lock()
-	d.sock.links = append(d.sock.links, l)
+	l.greeted = true
 	d.note(Entry{Kind: Linked, Detail: fmt.Sprintf("connection %d opened, %d in all", l.id, n)})
 	waiting := d.undelivered()
 	d.mu.Unlock()
@@ -167,18 +169,24 @@ func (d *Double) unlink(l *link) {
 func (d *Double) pick() *link {
 	for range d.sock.links {
 		d.sock.next = (d.sock.next + 1) % len(d.sock.links)
-		if l := d.sock.links[d.sock.next]; !l.dead {
+		if l := d.sock.links[d.sock.next]; l.greeted && !l.dead {
 			return l
 		}
 	}
 	return nil
 }
 
-// Connections is the number of sockets that are open.
+// Connections is the number of sockets on which the app can be reached.
 func (d *Double) Connections() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return len(d.sock.links)
+	n := 0
+	for _, l := range d.sock.links {
+		if l.greeted && !l.dead {
+			n++
+		}
+	}
+	return n
 }
 
 func (d *Double) currentLinks() []*link {
