@@ -239,7 +239,9 @@ func (d *Double) update(c *call) object {
 	}
 	m.Edits++
 	d.note(Entry{Kind: Edited, Message: m})
-	return object{"ok": true, "channel": ch.ID, "ts": m.TS, "text": text, "message": m.wire(true)}
+	shown := m.wire(true)
+	delete(shown, "ts") // the answer has it outside only
+	return object{"ok": true, "channel": ch.ID, "ts": m.TS, "text": text, "message": shown}
 }
 
 func (d *Double) deleteMethod(c *call) object {
