@@ -41,7 +41,9 @@ func (d *Double) openConnection(c *call) object {
 	return object{"ok": true, "url": "ws://" + c.host + "/link?ticket=" + ticket + "&app_id=" + appID}
 }
 
-var upgrader = websocket.Upgrader{CheckOrigin: func(*http.Request) bool { return true }}
+// upgrader takes any origin, as clients send Slack's. Its own read buffer makes it
+// read through the watched connection.
+var upgrader = websocket.Upgrader{CheckOrigin: func(*http.Request) bool { return true }, ReadBufferSize: 4096}
 
 func (d *Double) serveSocket(w http.ResponseWriter, r *http.Request) {
 	d.mu.Lock()
@@ -53,7 +55,8 @@ func (d *Double) serveSocket(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "invalid or used ticket", http.StatusForbidden)
 		return
 	}
-	ws, err := upgrader.Upgrade(w, r, nil)
+	inParts := func() { d.report("an acknowledgement came in more than one frame") }
+	ws, err := upgrader.Upgrade(watched{w, inParts}, r, nil)
 	if err != nil {
 		return
 	}

@@ -1,6 +1,7 @@
 package slackdouble
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -98,6 +99,13 @@ func TestAcknowledgements(t *testing.T) {
 		c, e = next()
 		_ = c.WriteJSON(object{"envelope_id": e["envelope_id"], "payload": object{"text": strings.Repeat("x", 21<<10)}})
 		<-v.Done()
+		// In parts.
+		v, _ = p.Command(DefaultUser, DefaultChannel, "/kafka-diagnose parts")
+		c, e = next()
+		parts, _ := c.NextWriter(websocket.TextMessage)
+		_, _ = fmt.Fprintf(parts, `{"envelope_id":%q,"payload":{"text":"%s"}}`, e["envelope_id"], strings.Repeat("x", 9000))
+		_ = parts.Close()
+		<-v.Done()
 		// An event without an answer comes again, marked.
 		m, err := p.Mention(DefaultUser, DefaultChannel, "", "hi")
 		if err != nil {
@@ -110,7 +118,7 @@ func TestAcknowledgements(t *testing.T) {
 		}
 		_ = c.WriteJSON(object{"envelope_id": e["envelope_id"]})
 		<-m.Done()
-		p.expectAudit("not acknowledged within 3s", "acknowledged too late", "acknowledged twice", "no acknowledgement", "on another connection", "was ignored")
+		p.expectAudit("not acknowledged within 3s", "acknowledged too late", "acknowledged twice", "no acknowledgement", "on another connection", "was ignored", "more than one frame")
 	})
 }
 
