@@ -89,7 +89,7 @@ func tokenFile(field, file string) (Secret, error) {
 	if err != nil {
 		return "", fmt.Errorf("slack: reading %s_file: %w", field, err)
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	b, err := io.ReadAll(io.LimitReader(f, maxTokenFile+1))
 	if err != nil {
 		return "", fmt.Errorf("slack: reading %s_file: %w", field, err)

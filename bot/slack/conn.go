@@ -94,7 +94,7 @@ type frames struct {
 // it is alive; without any for pingTimeout it counts as dead.
 func (c *conn) read(f frames) {
 	defer close(c.closed)
-	defer c.ws.Close()
+	defer func() { _ = c.ws.Close() }()
 	c.alive()
 	c.ws.SetPingHandler(func(data string) error {
 		c.alive()

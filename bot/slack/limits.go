@@ -41,6 +41,7 @@ const (
 	maxSummary    = 900
 	maxEvidence   = 400
 	maxStepTitle  = 150
+	maxSafety     = 40
 	maxStepText   = 1200
 	maxArithmetic = 500
 	maxCommand    = 800

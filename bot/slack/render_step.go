@@ -10,15 +10,6 @@ import (
 	"github.com/kafka-oncall/kafka-oncall/playbooks"
 )
 
-// safetyWords say what a step touches, in words, since colour alone says
-// nothing to some readers.
-var safetyWords = map[playbooks.Safety]string{
-	playbooks.Look:         "only looks, changes nothing",
-	playbooks.ChangeClient: "changes the client",
-	playbooks.ChangeBroker: "changes brokers",
-	playbooks.Restart:      "needs a restart",
-}
-
 func (l *layout) step(s *playbooks.StepView) {
 	for _, b := range stepBlocks(s) {
 		l.add(b)
@@ -48,8 +39,8 @@ func stepHeading(s *playbooks.StepView) string {
 		heading = fmt.Sprintf("Step %d of %d: ", s.Number, s.Of)
 	}
 	heading = bold(heading + cut(sanitize(strings.ReplaceAll(s.Title, "`", "")), maxStepTitle, cost))
-	if words := safetyWords[s.Safety]; words != "" && s.Safety != playbooks.Look {
-		heading += " — " + words
+	if s.Safety != playbooks.Look && s.Safety != "" {
+		heading += " — " + escape(cut(oneLine(s.Safety.Words()), maxSafety, cost))
 	}
 	return heading
 }

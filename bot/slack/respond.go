@@ -167,7 +167,7 @@ func (r *Responder) send(ctx context.Context, to string, m rendered, o ResponseO
 	if err != nil {
 		return classifyNetwork("answering through the response URL", err)
 	}
-	defer resp.Body.Close()
+	defer func() { _ = resp.Body.Close() }()
 	text, _ := io.ReadAll(io.LimitReader(resp.Body, 4096))
 	return r.answer(resp, string(text))
 }

@@ -2,7 +2,6 @@ package slack
 
 import (
 	"context"
-	"io"
 	"log/slog"
 	"os"
 	"testing"
@@ -39,7 +38,7 @@ func newRig(t *testing.T, o slackdouble.Options) *rig {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.Close)
-	r := &rig{Server: s, log: slog.New(slog.NewTextHandler(io.Discard, nil)), cfg: Config{
+	r := &rig{Server: s, log: slog.New(slog.DiscardHandler), cfg: Config{
 		BotToken: slackdouble.DefaultBotToken, AppToken: slackdouble.DefaultAppToken,
 		DefaultChannel: channel, APIURL: s.APIURL(), Dial: s.Dial(), Connections: 1, Timeout: defaultTimeout,
 	}}

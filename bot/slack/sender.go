@@ -71,10 +71,16 @@ func (s *Sender) sendJoining(ctx context.Context, p Post, r rendered) (Posted, e
 	if wordOf(err) != "not_in_channel" {
 		return posted, err
 	}
-	if joinErr := s.join(ctx, p.Channel); joinErr != nil {
-		return Posted{}, fmt.Errorf("the bot is not in the channel and cannot join it; invite it with /invite (%v): %w", joinErr, ErrChannel)
+	joinErr := s.join(ctx, p.Channel)
+	if joinErr == nil {
+		return s.send(ctx, p, r)
 	}
-	return s.send(ctx, p, r)
+	var retry *RetryError
+	if errors.As(joinErr, &retry) {
+		// Nothing was posted, whatever became of joining.
+		return Posted{}, &RetryError{After: retry.After, Err: joinErr}
+	}
+	return Posted{}, fmt.Errorf("the bot is not in the channel and cannot join it (%s); invite it with /invite: %w", joinErr.Error(), ErrChannel)
 }
 
 func (s *Sender) send(ctx context.Context, p Post, r rendered) (Posted, error) {

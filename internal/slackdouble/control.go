@@ -247,17 +247,15 @@ func (d *Double) DeleteMessage(channel, ts string) error {
 	return nil
 }
 
-// Archive archives a channel, Kick takes the bot out of it.
+// Archive archives a channel.
 func (d *Double) Archive(channel string) {
-	d.change(channel, func(c *channelState) { c.Archived = true })
+	d.change(channel, func(c *Channel) { c.Archived = true })
 }
 
 // Kick takes the bot out of a channel.
 func (d *Double) Kick(channel string) {
-	d.change(channel, func(c *channelState) { c.BotAbsent = true })
+	d.change(channel, func(c *Channel) { c.BotAbsent = true })
 }
-
-type channelState = Channel
 
 func (d *Double) change(channel string, f func(*Channel)) {
 	d.mu.Lock()
@@ -267,7 +265,7 @@ func (d *Double) change(channel string, f func(*Channel)) {
 	}
 }
 
-// Grant and Revoke change the app's scopes.
+// Revoke takes a scope from the app.
 func (d *Double) Revoke(scope string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -38,11 +38,17 @@ func newPeer(t *testing.T, o Options) *peer {
 // call calls a method with form arguments and the bot's token.
 func (p *peer) call(method string, args ...string) object {
 	p.t.Helper()
-	_, o := p.callAs(DefaultBotToken, method, args...)
-	return o
+	return p.callAs(DefaultBotToken, method, args...).body
 }
 
-func (p *peer) callAs(token, method string, args ...string) (*http.Response, object) {
+// reply is what a call was answered with.
+type reply struct {
+	status int
+	after  string // Retry-After
+	body   object
+}
+
+func (p *peer) callAs(token, method string, args ...string) reply {
 	p.t.Helper()
 	form := url.Values{}
 	for i := 0; i < len(args); i += 2 {
@@ -57,10 +63,10 @@ func (p *peer) callAs(token, method string, args ...string) (*http.Response, obj
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	defer resp.Body.Close()
-	var o object
-	_ = json.NewDecoder(resp.Body).Decode(&o)
-	return resp, o
+	defer func() { _ = resp.Body.Close() }()
+	r := reply{status: resp.StatusCode, after: resp.Header.Get("Retry-After")}
+	_ = json.NewDecoder(resp.Body).Decode(&r.body)
+	return r
 }
 
 // post posts a text and gives Slack's second a rest before it.
@@ -73,13 +79,25 @@ func (p *peer) post(args ...string) object {
 // dial opens a socket and reads its hello.
 func (p *peer) dial() *websocket.Conn {
 	p.t.Helper()
-	_, o := p.callAs(DefaultAppToken, "apps.connections.open")
-	to, _ := o["url"].(string)
-	ws, _, err := (&websocket.Dialer{NetDialContext: p.Dial()}).Dial(to, nil)
+	ws, err := p.dialTo(p.ticket())
 	if err != nil {
-		p.t.Fatalf("dialing %v: %v", o, err)
+		p.t.Fatal(err)
 	}
 	return ws
+}
+
+// ticket asks for the URL of a socket.
+func (p *peer) ticket() string {
+	to, _ := p.callAs(DefaultAppToken, "apps.connections.open").body["url"].(string)
+	return to
+}
+
+func (p *peer) dialTo(to string) (*websocket.Conn, error) {
+	ws, resp, err := (&websocket.Dialer{NetDialContext: p.Dial()}).Dial(to, nil)
+	if resp != nil {
+		_ = resp.Body.Close()
+	}
+	return ws, err
 }
 
 func frameOf(t *testing.T, ws *websocket.Conn) object {
@@ -133,7 +151,7 @@ func TestRefusals(t *testing.T) {
 			}
 		}
 		for want, token := range map[string]string{"not_authed": "", "invalid_auth": "xoxb-other", "not_allowed_token_type": DefaultAppToken} {
-			if _, got := p.callAs(token, "auth.test"); got["error"] != want {
+			if got := p.callAs(token, "auth.test").body; got["error"] != want {
 				t.Errorf("token %q: %v, want %s", token, got, want)
 			}
 		}
@@ -189,26 +207,25 @@ func TestEditRules(t *testing.T) {
 func TestRates(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPeer(t, Options{})
-		post := func() *http.Response {
-			r, _ := p.callAs(DefaultBotToken, "chat.postMessage", "channel", DefaultChannel, "text", "x", "unfurl_links", "false", "unfurl_media", "false")
-			return r
+		post := func() reply {
+			return p.callAs(DefaultBotToken, "chat.postMessage", "channel", DefaultChannel, "text", "x", "unfurl_links", "false", "unfurl_media", "false")
 		}
 		ts := ""
-		if r := post(); r.StatusCode != 200 {
-			t.Fatal(r.Status)
+		if r := post(); r.status != 200 {
+			t.Fatal(r.status)
 		}
 		time.Sleep(990 * time.Millisecond)
-		if r := post(); r.StatusCode != 429 || r.Header.Get("Retry-After") != "1" {
-			t.Errorf("a post after 990 ms: %s, Retry-After %q", r.Status, r.Header.Get("Retry-After"))
+		if r := post(); r.status != 429 || r.after != "1" {
+			t.Errorf("a post after 990 ms: %d, Retry-After %q", r.status, r.after)
 		}
 		p.expectAudit() // being limited is no fault, not to heed it is
-		if r := post(); r.StatusCode != 429 {
-			t.Errorf("a post during Retry-After: %s", r.Status)
+		if r := post(); r.status != 429 {
+			t.Errorf("a post during Retry-After: %d", r.status)
 		}
 		p.expectAudit("before its Retry-After was over")
 		time.Sleep(time.Second)
-		if r := post(); r.StatusCode != 200 {
-			t.Errorf("a post after Retry-After: %s", r.Status)
+		if r := post(); r.status != 200 {
+			t.Errorf("a post after Retry-After: %d", r.status)
 		}
 		ts = p.Messages(DefaultChannel)[0].TS
 		for i := range 50 {
@@ -216,9 +233,9 @@ func TestRates(t *testing.T) {
 				t.Fatalf("edit %d: %v", i, got)
 			}
 		}
-		r, _ := p.callAs(DefaultBotToken, "chat.update", "channel", DefaultChannel, "ts", ts, "text", "x")
-		if r.StatusCode != 429 || r.Header.Get("Retry-After") != "60" {
-			t.Errorf("the 51st edit of a minute: %s, Retry-After %q", r.Status, r.Header.Get("Retry-After"))
+		r := p.callAs(DefaultBotToken, "chat.update", "channel", DefaultChannel, "ts", ts, "text", "x")
+		if r.status != 429 || r.after != "60" {
+			t.Errorf("the 51st edit of a minute: %d, Retry-After %q", r.status, r.after)
 		}
 	})
 }

@@ -93,7 +93,7 @@ func (b *buffered) Write(p []byte) (int, error) {
 
 // drain passes the queue on; what was written before Close still arrives.
 func (b *buffered) drain() {
-	defer b.Conn.Close()
+	defer func() { _ = b.Conn.Close() }()
 	for {
 		select {
 		case p := <-b.queue:
@@ -115,7 +115,7 @@ func (b *buffered) drain() {
 }
 
 // SetDeadline bounds reading only: a write never waits.
-func (b *buffered) SetDeadline(t time.Time) error { return b.Conn.SetReadDeadline(t) }
+func (b *buffered) SetDeadline(t time.Time) error { return b.SetReadDeadline(t) }
 
 // SetWriteDeadline does nothing, for the same reason.
 func (b *buffered) SetWriteDeadline(time.Time) error { return nil }

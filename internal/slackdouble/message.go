@@ -23,8 +23,6 @@ type Message struct {
 	OnlyFor string
 	// Deleted is set in the journal's last word on a message.
 	Deleted bool
-	// link is the response URL that owns an ephemeral message.
-	link string
 }
 
 func (m *Message) clone() *Message {

@@ -108,6 +108,7 @@ func (e Entry) line() string {
 		return e.Detail
 	case Clicked:
 		return "pressed: " + e.Detail
+	case Mentioned, Called, Linked, Acked:
 	}
 	return ""
 }

@@ -20,7 +20,7 @@ type Server struct {
 
 // Start serves a double on 127.0.0.1. addr is its port, "127.0.0.1:0" for any.
 func Start(addr string, o Options) (*Server, error) {
-	ln, err := net.Listen("tcp", addr)
+	ln, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", addr)
 	if err != nil {
 		return nil, fmt.Errorf("slackdouble: listening: %w", err)
 	}

@@ -31,7 +31,7 @@ func TestAnswersFollowTheRecordedShapes(t *testing.T) {
 		} {
 			answers[method] = p.call(method, args...)
 		}
-		_, answers["apps.connections.open"] = p.callAs(DefaultAppToken, "apps.connections.open")
+		answers["apps.connections.open"] = p.callAs(DefaultAppToken, "apps.connections.open").body
 		time.Sleep(time.Second)
 		answers["chat.delete"] = p.call("chat.delete", append(at, "ts", ts)...)
 		for method, o := range answers {

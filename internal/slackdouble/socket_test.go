@@ -163,17 +163,15 @@ func TestConnectionRules(t *testing.T) {
 		if h := frameOf(t, extra); h["reason"] != "too_many_websockets" {
 			t.Errorf("the eleventh: %v", h)
 		}
-		_, o := p.callAs(DefaultAppToken, "apps.connections.open")
-		once, _ := o["url"].(string)
-		d := websocket.Dialer{NetDialContext: p.Dial()}
+		once := p.ticket()
 		_ = all[0].Close()
 		synctest.Wait()
-		first, _, err := d.Dial(once, nil)
+		first, err := p.dialTo(once)
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer first.Close()
-		if _, _, err := d.Dial(once, nil); err == nil {
+		if _, err := p.dialTo(once); err == nil {
 			t.Error("a ticket works twice")
 		}
 		p.expectAudit("one more was opened")

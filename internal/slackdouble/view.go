@@ -107,6 +107,9 @@ func (t *Teller) Tell(e Entry) string {
 		}
 		t.last[key] = lines
 		return fmt.Sprintf("%s  %s\n%s", at, caption(e), frame(shown, e.Message.ThreadTS != "", t.width))
+	case Deleted:
+		return at + "  a message is deleted"
+	case Mentioned, Called, Linked, Acked:
 	}
 	return ""
 }

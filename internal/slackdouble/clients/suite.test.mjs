@@ -1,5 +1,5 @@
 // Slack's own clients against the double: if they cannot tell it from Slack,
-// another client cannot either. Run by run.sh, which names the double's program
+// another client cannot either. Started by the script run, which names the double's program
 // in DOUBLE.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";

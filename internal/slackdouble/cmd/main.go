@@ -8,6 +8,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -46,7 +47,7 @@ func run(listen, page, manifest string) error {
 		return err
 	}
 	defer s.Close()
-	ln, err := net.Listen("tcp", page)
+	ln, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", page)
 	if err != nil {
 		return fmt.Errorf("listening for the page: %w", err)
 	}
@@ -55,7 +56,7 @@ func run(listen, page, manifest string) error {
 	mux.HandleFunc("POST /control/{what}", control(s))
 	web := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}
 	go func() { _ = web.Serve(ln) }()
-	defer web.Close()
+	defer func() { _ = web.Close() }()
 	at := "http://" + ln.Addr().String()
 	_ = json.NewEncoder(os.Stdout).Encode(map[string]string{
 		"api": s.APIURL(), "page": at + "/", "control": at + "/control/",
