@@ -77,7 +77,7 @@ clusters:
     window: %s
     kafka: {bootstrap_servers: [%s]}
     prometheus: {url: %q, selector: '{cluster=%q}'}
-    watch: {interval: 2s}
+    watch: {interval: 1s, full: 2s}
 `, i.Name, s.window, quoted(i.Bootstrap), i.Prometheus, i.Name)
 	}
 	return c.String()

@@ -34,7 +34,10 @@ func (b *Book) Put(s State) {
 	}
 	b.byID[s.ID] = s
 	for _, a := range s.Alerts {
-		b.byFP[a.Fingerprint] = s.ID
+		// An alert may have moved on from an incident that is over.
+		if other, ok := b.byID[b.byFP[a.Fingerprint]]; !ok || !better(other, s) {
+			b.byFP[a.Fingerprint] = s.ID
+		}
 	}
 	for _, sub := range s.all() {
 		k := subjectKey{s.Cluster, sub}
@@ -121,6 +124,13 @@ func better(a, b State) bool {
 // Place finds the incident for an alert, and why.
 func (b *Book) Place(cluster string, a Alert, groupKey string, now time.Time) (id string, why Reason, ok bool) {
 	if s, ok := b.Known(a.Fingerprint); ok {
+		// What a coordinator counts comes back for another group: it belongs to
+		// that group's incident, not to the one that is over.
+		if a.Firing && s.over() && a.Kind == KindMembership && a.Subject.Kind == SubjectBroker {
+			if other, why := b.explaining(cluster, a, groupKey, now); why == WhyExplained {
+				return other.ID, why, true
+			}
+		}
 		return s.ID, WhyKnown, true
 	}
 	if !a.Firing {
@@ -132,6 +142,12 @@ func (b *Book) Place(cluster string, a Alert, groupKey string, now time.Time) (i
 	if s, ok := b.about(cluster, a.Subject, fits); ok {
 		return s.ID, WhySubject, true
 	}
+	best, reason := b.explaining(cluster, a, groupKey, now)
+	return best.ID, reason, best.ID != ""
+}
+
+// explaining finds the open incident that takes an alert on another subject.
+func (b *Book) explaining(cluster string, a Alert, groupKey string, now time.Time) (State, Reason) {
 	var best State
 	var reason Reason
 	for _, s := range b.byID {
@@ -146,7 +162,7 @@ func (b *Book) Place(cluster string, a Alert, groupKey string, now time.Time) (i
 			best, reason = s, r
 		}
 	}
-	return best.ID, reason, best.ID != ""
+	return best, reason
 }
 
 func rankReason(r Reason) int { return strings.Index("same_group explained", string(r)) }

@@ -138,3 +138,35 @@ func TestAbsorb(t *testing.T) {
 		t.Error("one alert that is not explained keeps an incident apart")
 	}
 }
+
+// A coordinator's counter names no group. When it rises for another group than
+// last time, the alert goes to that group's incident.
+func TestCoordinatorAlertFollowsTheGroup(t *testing.T) {
+	p := DefaultPolicy()
+	b := NewBook(p)
+	alert := fired("fp-coordinator", Broker(1), start)
+	alert.Kind = KindMembership
+	old, _ := p.Step(New("old", "c", KindMembership), delivery(alert), start)
+	old, _ = p.Step(old, delivery(resolved(alert, at(time.Minute))), at(time.Minute))
+	b.Put(old)
+
+	group := fired("fp-group", Subject{SubjectGroup, "orders"}, at(2*time.Minute))
+	group.Kind = KindMembership
+	young, _ := p.Step(New("young", "c", KindMembership), delivery(group), at(2*time.Minute))
+	d := diagnosis(diagnose.SessionTimeout, diagnose.Likely, 0)
+	d.Findings[0].Subject = "group orders"
+	d.Findings[0].Citations = []diagnose.Citation{{Path: "brokers[1].errors.heartbeat_unknown_member", Value: "1"}}
+	young, _ = p.Step(young, Diagnosed{1, d}, at(121*time.Second))
+	b.Put(young)
+
+	again := alert.Alert
+	again.StartsAt = at(125 * time.Second)
+	if id, why, _ := b.Place("c", again, "", at(126*time.Second)); id != "young" || why != WhyExplained {
+		t.Errorf("placed in %q (%s), want the group's incident", id, why)
+	}
+	// Another coordinator's alert is not explained by it.
+	again.Subject, again.Fingerprint = Broker(2), "fp-other"
+	if id, _, ok := b.Place("c", again, "", at(126*time.Second)); ok {
+		t.Errorf("another coordinator's alert was placed in %q", id)
+	}
+}

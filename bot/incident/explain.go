@@ -42,7 +42,9 @@ func (s State) lastTurn() time.Time {
 //     the broker itself: the same alert on another broker is another matter.
 //   - Coordinator trouble and lost group state: members and lag of the groups
 //     that the diagnosis counts as touched.
-//   - A lost member or a rolling deploy: lag of the touched groups.
+//   - A lost member: the errors that its coordinator counts, if the diagnosis
+//     cites them. Those series name no group.
+//   - All others: lag of the touched groups.
 func (s State) accounts(f diagnose.Finding, a Alert) bool {
 	touched := a.Subject.Kind == SubjectGroup && slices.Contains(s.Diagnosis.Blast.Groups, a.Subject.Name)
 	switch f.Class {
@@ -51,7 +53,18 @@ func (s State) accounts(f diagnose.Finding, a Alert) bool {
 	case diagnose.CoordinatorTrouble, diagnose.GroupMetadataLost:
 		return a.Kind == KindMembership || (a.Kind == KindLag && touched)
 	}
-	return touched && (a.Kind == KindMembership || a.Kind == KindLag)
+	return touched && a.Kind == KindLag || a.Kind == KindMembership && citesBroker(f, a.Subject)
+}
+
+// citesBroker reports whether a finding about a group rests on series of this
+// broker, its coordinator.
+func citesBroker(f diagnose.Finding, sub Subject) bool {
+	if sub.Kind != SubjectBroker || !strings.HasPrefix(f.Subject, "group ") {
+		return false
+	}
+	return slices.ContainsFunc(f.Citations, func(c diagnose.Citation) bool {
+		return strings.HasPrefix(c.Path, "brokers["+sub.Name+"].")
+	})
 }
 
 // storage reports whether an alert's name speaks of disks or memory: no restart
