@@ -42,8 +42,12 @@ func (s scenario) title() string {
 	return s.name
 }
 
-// long is longer than the group cluster's window.
-const long = 75 * time.Second
+const (
+	// long is longer than the group cluster's window of 60 s.
+	long = 75 * time.Second
+	// apart is the time from one fault to the next where groups wait side by side.
+	apart = 40 * time.Second
+)
 
 // groupScenarios are in this order because a coordinator's errors name no group:
 // those that raise them stand apart by more than the window of 60 s.
@@ -95,42 +99,40 @@ func both(t *testing.T, version string) {
 	defer cancel()
 	w := newWorld(ctx, t, version)
 	var wg sync.WaitGroup
-	wg.Go(func() { w.play(ctx, w.fetch, fetchScenarios()) })
 	wg.Go(func() {
-		plain := groupScenarios()
-		w.play(ctx, w.group, plain)
-		// The same once more with groups that were stable for longer than the
-		// window; they wait side by side and break one after another.
-		var stable []scenario
-		for _, s := range plain {
-			s.stable, s.cut = long, false
-			stable = append(stable, s)
-		}
-		w.play(ctx, w.group, stable)
+		w.play(ctx, w.fetch, fetchScenarios())
+		// The clients go, so the thrashing ends and its alert with it.
+		close(w.fetchDone)
+	})
+	wg.Go(func() {
+		w.play(ctx, w.group, groupScenarios())
+		w.playStable(ctx, w.group, groupScenarios())
 	})
 	wg.Wait()
+	w.endings.Wait()
 	w.sane()
-	close(w.release)
+	close(w.groupDone)
 	w.running.Wait()
 }
 
 // world is everything that runs.
 type world struct {
-	t     *testing.T
-	dir   string
-	// release ends all scenarios: until then their clients stay, so that the
-	// end of one is no event for the next.
-	release chan struct{}
-	slack *slackdouble.Server
-	fetch *lab.Cluster
-	group *lab.Cluster
-	bot   *bot
+	t   *testing.T
+	dir string
+	// fetchDone and groupDone end a cluster's scenarios: until then their
+	// clients stay, so that the end of one is no event for the next.
+	fetchDone, groupDone chan struct{}
+	endings              sync.WaitGroup
+	slack   *slackdouble.Server
+	fetch   *lab.Cluster
+	group   *lab.Cluster
+	bot     *bot
 	// running are the scenarios that still hold their clients.
 	running sync.WaitGroup
 }
 
 func newWorld(ctx context.Context, t *testing.T, version string) *world {
-	w := &world{t: t, dir: t.TempDir(), release: make(chan struct{})}
+	w := &world{t: t, dir: t.TempDir(), fetchDone: make(chan struct{}), groupDone: make(chan struct{})}
 	if err := os.MkdirAll(recordings(), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -181,14 +183,25 @@ func newWorld(ctx context.Context, t *testing.T, version string) *world {
 // play runs scenarios on one cluster, one after another; their incidents end in
 // the background.
 func (w *world) play(ctx context.Context, c *lab.Cluster, all []scenario) {
-	var endings sync.WaitGroup
-	defer endings.Wait()
 	for _, s := range all {
-		truth, ok := w.run(ctx, c, s)
-		if !ok {
-			continue
-		}
-		endings.Go(func() { w.ends(ctx, s, truth) })
+		w.one(ctx, c, s)
+	}
+}
+
+// playStable runs the same scenarios with groups that were stable for longer
+// than the window. They wait side by side and break one after another.
+func (w *world) playStable(ctx context.Context, c *lab.Cluster, all []scenario) {
+	var wg sync.WaitGroup
+	for i, s := range all {
+		s.stable, s.cut = long+time.Duration(i)*apart, false
+		wg.Go(func() { w.one(ctx, c, s) })
+	}
+	wg.Wait()
+}
+
+func (w *world) one(ctx context.Context, c *lab.Cluster, s scenario) {
+	if truth, ok := w.run(ctx, c, s); ok {
+		w.endings.Go(func() { w.ends(ctx, s, truth) })
 	}
 }
 
@@ -198,7 +211,7 @@ func (w *world) run(ctx context.Context, c *lab.Cluster, s scenario) (lab.Truth,
 	var truth lab.Truth
 	var mu sync.Mutex
 	p := lab.Params{
-		StableFor: s.stable, Hold: 16 * time.Minute, Release: w.release, Record: filepath.Join(recordings(), s.title()+"-"+c.Info().Version),
+		StableFor: s.stable, Hold: 16 * time.Minute, Release: w.releases(c), Record: filepath.Join(recordings(), s.title()+"-"+c.Info().Version),
 		OnEvent: func(event string, tr lab.Truth) {
 			mu.Lock()
 			truth = tr
@@ -227,8 +240,17 @@ func (w *world) run(ctx context.Context, c *lab.Cluster, s scenario) (lab.Truth,
 	return now, ok
 }
 
+func (w *world) releases(c *lab.Cluster) <-chan struct{} {
+	if c == w.fetch {
+		return w.fetchDone
+	}
+	return w.groupDone
+}
+
 // returns says whether the scenario reports a victim's return.
-func (s scenario) returns() bool { return s.name != "process-gone" && s.name != "cache-thrash" }
+func (s scenario) returns() bool {
+	return !slices.Contains([]string{"process-gone", "cache-thrash", "join-sync-race"}, s.name)
+}
 
 func recordings() string {
 	if dir := os.Getenv("KAFKA_ONCALL_RECORD"); dir != "" {

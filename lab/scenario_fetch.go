@@ -193,7 +193,7 @@ func playCache(ctx context.Context, r *run, vary bool) error {
 		}
 	}
 	r.note("all groups are stable")
-	r.watch = r.c.watchGroups(ctx, "classic", d.groups[0])
+	r.watch = r.c.watchGroups(ctx, "classic", d.groups...)
 	defer r.driverCounts(d)
 	if !vary {
 		return r.saturated(ctx)

@@ -64,7 +64,7 @@ func TestPlace(t *testing.T) {
 
 func TestFindingsOnGroupsExplainTheirAlerts(t *testing.T) {
 	d := diagnosis(diagnose.SessionTimeout, diagnose.Likely, 0)
-	d.Findings[0].Subject = "group orders"
+	d.Findings[0].Subject, d.Findings[0].Family = "group orders", diagnose.FamilyEvictionTrigger
 	d.Blast.Groups = []string{"billing"}
 	s, _ := DefaultPolicy().Step(opened("i", ""), Diagnosed{1, d}, at(time.Second))
 	b := NewBook(DefaultPolicy())
@@ -154,7 +154,7 @@ func TestCoordinatorAlertFollowsTheGroup(t *testing.T) {
 	group.Kind = KindMembership
 	young, _ := p.Step(New("young", "c", KindMembership), delivery(group), at(2*time.Minute))
 	d := diagnosis(diagnose.SessionTimeout, diagnose.Likely, 0)
-	d.Findings[0].Subject = "group orders"
+	d.Findings[0].Subject, d.Findings[0].Family = "group orders", diagnose.FamilyEvictionTrigger
 	d.Findings[0].Citations = []diagnose.Citation{{Path: "brokers[1].errors.heartbeat_unknown_member", Value: "1"}}
 	young, _ = p.Step(young, Diagnosed{1, d}, at(121*time.Second))
 	b.Put(young)

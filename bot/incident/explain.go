@@ -59,7 +59,7 @@ func (s State) accounts(f diagnose.Finding, a Alert) bool {
 // citesBroker reports whether a finding about a group rests on series of this
 // broker, its coordinator.
 func citesBroker(f diagnose.Finding, sub Subject) bool {
-	if sub.Kind != SubjectBroker || !strings.HasPrefix(f.Subject, "group ") {
+	if f.Family != diagnose.FamilyEvictionTrigger || sub.Kind != SubjectBroker || !strings.HasPrefix(f.Subject, "group ") {
 		return false
 	}
 	return slices.ContainsFunc(f.Citations, func(c diagnose.Citation) bool {
