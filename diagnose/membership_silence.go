@@ -335,9 +335,9 @@ func (x silence) words() string {
 // seconds writes a duration as people compare timeouts: in seconds up to ten
 // minutes, with one decimal where it matters.
 func seconds(d time.Duration) string {
-	switch {
-	case d < 20*time.Second && d%time.Second != 0:
-		return fmt.Sprintf("%.1f s", d.Seconds())
+	switch tenth := d.Round(100 * time.Millisecond); {
+	case tenth < 20*time.Second && tenth%time.Second != 0:
+		return fmt.Sprintf("%.1f s", tenth.Seconds())
 	case d < 10*time.Minute:
 		return fmt.Sprintf("%d s", int(d.Round(time.Second)/time.Second))
 	default:

@@ -336,7 +336,7 @@ func TestLossRules(t *testing.T) {
 
 func TestDurationsInWords(t *testing.T) {
 	for d, want := range map[time.Duration]string{
-		6 * time.Second: "6 s", lasting(6.25): "6.2 s", lasting(302.6): "303 s", 12 * time.Minute: "12 min", 0: "0 s",
+		6 * time.Second: "6 s", lasting(6.25): "6.3 s", lasting(302.6): "303 s", 12 * time.Minute: "12 min", 0: "0 s",
 	} {
 		if got := seconds(d); got != want {
 			t.Errorf("seconds(%v) = %q, want %q", d, got, want)

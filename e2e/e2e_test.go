@@ -123,10 +123,10 @@ type world struct {
 	// clients stay, so that the end of one is no event for the next.
 	fetchDone, groupDone chan struct{}
 	endings              sync.WaitGroup
-	slack   *slackdouble.Server
-	fetch   *lab.Cluster
-	group   *lab.Cluster
-	bot     *bot
+	slack                *slackdouble.Server
+	fetch                *lab.Cluster
+	group                *lab.Cluster
+	bot                  *bot
 	// running are the scenarios that still hold their clients.
 	running sync.WaitGroup
 }
