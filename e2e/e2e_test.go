@@ -219,6 +219,10 @@ func (w *world) run(ctx context.Context, c *lab.Cluster, s scenario) (lab.Truth,
 			moments <- event
 		},
 	}
+	if s.stable > 0 {
+		// Made-up names are unique by the moment, and these start at one moment.
+		p.Group, p.Topic = "stable-"+s.name, "stable-"+s.name
+	}
 	began := time.Now()
 	w.running.Go(func() {
 		if _, err := c.Run(ctx, s.name, p); err != nil {
