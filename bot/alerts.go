@@ -133,6 +133,7 @@ func subjectOf(m alertmanager.Mapped) incident.Subject {
 		order = []incident.Subject{group, broker, instance}
 	case alertmanager.KindOther:
 		order = []incident.Subject{group, broker, topic, instance}
+	case alertmanager.KindFetch, alertmanager.KindBroker:
 	}
 	i := slices.IndexFunc(order, func(s incident.Subject) bool { return s.Name != "" })
 	if i < 0 {

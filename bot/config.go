@@ -128,6 +128,7 @@ func (c Config) channelFor(cluster string, a incident.Alert) string {
 		found["group"] = a.Subject.Name
 	case incident.SubjectTopic:
 		found["topic"] = a.Subject.Name
+	case incident.SubjectBroker, incident.SubjectInstance, incident.SubjectCluster:
 	}
 	for _, r := range c.Routes {
 		if r.matches(a.Labels, found) {

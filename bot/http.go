@@ -88,7 +88,7 @@ func (s *Server) ownChecks() []Check {
 		}},
 		{"slack token", func(context.Context) error {
 			if s.authBad.Load() {
-				return fmt.Errorf("Slack refuses the token or it lacks a scope")
+				return fmt.Errorf("refused by Slack, or it lacks a scope")
 			}
 			return nil
 		}},

@@ -52,7 +52,8 @@ func TestListenAndStop(t *testing.T) {
 	if took := time.Since(start); took > 3*time.Second {
 		t.Errorf("stopping took %s", took)
 	}
-	if _, err := http.Get(url + "/-/healthy"); err == nil {
+	if resp, err := http.Get(url + "/-/healthy"); err == nil {
+		_ = resp.Body.Close()
 		t.Error("it still answers")
 	}
 }

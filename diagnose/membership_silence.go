@@ -100,7 +100,7 @@ func (l *loss) listen() {
 		l.sil.known = true
 		l.sil.commit = own[len(own)-1]
 		l.sil.last = l.s.g.History.Commits[l.sil.commit].At
-		l.sil.rhythm = l.longestGap(own[:], time.Time{})
+		l.sil.rhythm = l.longestGap(own, time.Time{})
 	}
 	l.boundJoin()
 	l.sil.idle = l.nothingToDo()

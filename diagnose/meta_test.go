@@ -425,11 +425,12 @@ func TestCompleteness(t *testing.T) {
 		if c.Provenance != "recorded" && c.Provenance != "synthetic" || c.Truth == "" || c.Notes == "" {
 			t.Errorf("%s: provenance, truth and notes are needed", c.name)
 		}
-		if c.near {
+		switch {
+		case c.near:
 			near[c.class]++
-		} else if c.Primary == c.class {
+		case c.Primary == c.class:
 			holds[c.class]++
-		} else {
+		default:
 			t.Errorf("%s: primary is %s, so it belongs there or is a near miss", c.name, c.Primary)
 		}
 	}

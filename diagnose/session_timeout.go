@@ -114,6 +114,7 @@ func (l *loss) kinds() string {
 			out = append(out, "it was busy for too long between two polls")
 		case CoordinatorTrouble:
 			out = append(out, "the coordinator was in trouble")
+		default: // the others are no kind of silence
 		}
 	}
 	if len(out) == 1 {

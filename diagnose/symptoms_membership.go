@@ -53,6 +53,7 @@ func undecidedBy(l *loss, rest []Alternative) string {
 			return decider("", CoordinatorTrouble, l)
 		case RollingDeploy, RemovedByAdmin:
 			return decider("", RollingDeploy, l)
+		default: // the pair decides, below
 		}
 	}
 	return decider(rest[0].Class, rest[1].Class, l)

@@ -234,5 +234,3 @@ func (c *Cluster) trickle(ctx context.Context, topic string, partitions int, eve
 }
 
 func now() time.Time { return time.Now().Truncate(time.Millisecond) }
-
-func millis(ms int64) time.Time { return time.UnixMilli(ms) }

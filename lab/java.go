@@ -133,12 +133,6 @@ func (j *javaClient) listen() {
 	_ = j.out.Close()
 }
 
-func (j *javaClient) log() []clientEvent {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return append([]clientEvent(nil), j.events...)
-}
-
 // tell sends one command line.
 func (j *javaClient) tell(format string, args ...any) error {
 	if _, err := io.WriteString(j.in, fmt.Sprintf(format+"\n", args...)); err != nil {

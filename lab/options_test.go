@@ -28,12 +28,12 @@ func TestParseSetting(t *testing.T) {
 
 func TestOptionsAreChecked(t *testing.T) {
 	for name, o := range map[string]Options{
-		"version":  {Version: "1.0.0"},
-		"brokers":  {Version: "4.4.0", Brokers: 10},
-		"name":     {Version: "4.4.0", Name: "../x"},
-		"scrape":   {Version: "4.4.0", ScrapeInterval: time.Millisecond},
-		"slots":    {Version: "4.4.0", Slots: -1},
-		"webhook ": {Version: "4.4.0", WebhookURL: "localhost:80"},
+		"version": {Version: "1.0.0"},
+		"brokers": {Version: "4.4.0", Brokers: 10},
+		"name":    {Version: "4.4.0", Name: "../x"},
+		"scrape":  {Version: "4.4.0", ScrapeInterval: time.Millisecond},
+		"slots":   {Version: "4.4.0", Slots: -1},
+		"webhook": {Version: "4.4.0", WebhookURL: "localhost:80"},
 	} {
 		if _, err := o.withDefaults(); err == nil || !strings.Contains(err.Error(), strings.TrimSpace(name)) {
 			t.Errorf("%s: got %v", name, err)

@@ -82,6 +82,7 @@ func marked(r Rich) string {
 			t = "*" + t + "*"
 		case Code:
 			t = "`" + t + "`"
+		case Plain:
 		}
 		if s.URL != "" {
 			t = "[" + t + "](" + s.URL + ")"

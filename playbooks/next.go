@@ -123,7 +123,7 @@ func (st step) fillTexts(x *Step, v values) error {
 	return err
 }
 
-// fillVerify words a check as "what to read: what it shows. Give it 5 min."
+// fillVerify words a check as "what to read: what it shows. Give it 5 min.".
 func (st step) fillVerify(v values) (Rich, error) {
 	if st.def.Verify == nil {
 		return nil, nil

@@ -57,13 +57,14 @@ func Clean(s string, n int) string {
 // incident is over.
 func verdict(f diagnose.Finding, phase Phase) (head, words string) {
 	head = Clean(f.Headline, maxName)
-	switch {
-	case phase == PhaseResolved:
+	switch phase {
+	case PhaseResolved:
 		return head, "over"
-	case phase == PhaseUnknown:
+	case PhaseUnknown:
 		return head, "no news from the alert"
+	default:
+		return head, confidenceWords(f)
 	}
-	return head, confidenceWords(f)
 }
 
 func confidenceWords(f diagnose.Finding) string {

@@ -180,11 +180,12 @@ func (d *decoding) member(n int, w wireAlert) error {
 		return &ShapeError{fmt.Sprintf("alerts[%d] has no labels", n)}
 	}
 	firing := w.Status == "firing"
-	if len(d.out.Alerts) < d.bounds.Members {
+	switch {
+	case len(d.out.Alerts) < d.bounds.Members:
 		d.out.Alerts = append(d.out.Alerts, d.bounds.alert(w, &d.out.Cut))
-	} else if firing {
+	case firing:
 		d.out.Cut.MembersFiring++
-	} else {
+	default:
 		d.out.Cut.MembersResolved++
 	}
 	return nil

@@ -51,13 +51,13 @@ type Asked struct {
 	Firing []string
 }
 
-// Acknowledged: somebody took it.
+// Acknowledged says that somebody took it.
 type Acknowledged struct{ By string }
 
-// LookAsked: somebody wants a new look.
+// LookAsked says that somebody wants a new look.
 type LookAsked struct{ By string }
 
-// StepDone: somebody did the step that was shown. Count is the number of done
+// StepDone says that somebody did the step that was shown. Count is the number of done
 // steps that the button was made for: the same button twice is one step.
 type StepDone struct {
 	Step, Title, By string

@@ -52,8 +52,9 @@ func (s State) accounts(f diagnose.Finding, a Alert) bool {
 		return (a.Kind == KindBroker && !storage(a.Name)) || a.Kind == KindMembership
 	case diagnose.CoordinatorTrouble, diagnose.GroupMetadataLost:
 		return a.Kind == KindMembership || (a.Kind == KindLag && touched)
+	default:
+		return touched && a.Kind == KindLag || a.Kind == KindMembership && citesBroker(f, a.Subject)
 	}
-	return touched && a.Kind == KindLag || a.Kind == KindMembership && citesBroker(f, a.Subject)
 }
 
 // citesBroker reports whether a finding about a group rests on series of this

@@ -71,8 +71,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		s.maxInbox = 50_000
 	}
 	if err := s.open(ctx, o); err != nil {
-		s.closeFiles()
-		return nil, err
+		return nil, errors.Join(err, s.closeFiles())
 	}
 	go s.writeInbox()
 	return s, nil

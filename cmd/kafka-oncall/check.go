@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 
@@ -36,7 +37,8 @@ func (a *app) checkConfigFile(file string) error {
 	if err != nil && !isProblems(err) {
 		return failed("%w", err)
 	}
-	ps, _ := err.(playbooks.Problems)
+	var ps playbooks.Problems
+	errors.As(err, &ps)
 	if c.doc != nil {
 		ps = append(ps, a.checkServe(c)...)
 	}

@@ -70,6 +70,7 @@ func markdown(r playbooks.Rich) string {
 			text = codeSpan(s.Text)
 		case playbooks.Bold:
 			text = "**" + text + "**"
+		case playbooks.Plain:
 		}
 		if strings.HasPrefix(s.URL, "https://") || strings.HasPrefix(s.URL, "http://") {
 			text = "[" + text + "](" + escapeURL(s.URL) + ")"

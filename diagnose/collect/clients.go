@@ -105,7 +105,7 @@ func clientSelector(ids []string) selector {
 		names = append(names, series...)
 	}
 	sort.Strings(names)
-	out := selector{match: []*labels.Matcher{labels.MustNewMatcher(labels.MatchRegexp, labels.MetricName, strings.Join(names, "|"))}}
+	out := selector{match: []*labels.Matcher{labels.MustNewMatcher(labels.MatchRegexp, model.MetricNameLabel, strings.Join(names, "|"))}}
 	quoted := make([]string, len(ids))
 	for i, id := range ids {
 		quoted[i] = quoteRegexp(id)
@@ -217,7 +217,7 @@ func (p *Prometheus) oneClientSelector(name string, c oneClient) selector {
 		}
 	}
 	s := selector{match: []*labels.Matcher{
-		labels.MustNewMatcher(labels.MatchEqual, labels.MetricName, name),
+		labels.MustNewMatcher(labels.MatchEqual, model.MetricNameLabel, name),
 		labels.MustNewMatcher(labels.MatchEqual, label, c.id),
 	}}
 	return s.and(p.set.client)

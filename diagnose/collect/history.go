@@ -12,8 +12,6 @@ import (
 // span is the window that is judged.
 type span struct{ from, to time.Time }
 
-func (s span) window() time.Duration { return s.to.Sub(s.from) }
-
 // readHistory reads the log of one group, back to its last membership record
 // before the window.
 func (k *Kafka) readHistory(ctx context.Context, topo *topology, group string, sp span, now func() time.Time) diagnose.GroupHistory {

@@ -6,6 +6,7 @@ import (
 	"sort"
 	"strings"
 
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 
 	"github.com/kafka-oncall/kafka-oncall/diagnose"
@@ -97,7 +98,7 @@ func probe(ds []dialect) selector {
 		names = append(append(names, d.probe), d.marks...)
 	}
 	sort.Strings(names)
-	return selector{match: []*labels.Matcher{labels.MustNewMatcher(labels.MatchRegexp, labels.MetricName, strings.Join(names, "|"))}}
+	return selector{match: []*labels.Matcher{labels.MustNewMatcher(labels.MatchRegexp, model.MetricNameLabel, strings.Join(names, "|"))}}
 }
 
 // pick returns the dialect that the counts of tell-tale series point to: the

@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/api"
 	v1 "github.com/prometheus/client_golang/api/prometheus/v1"
 	"github.com/prometheus/common/config"
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 
 	"github.com/kafka-oncall/kafka-oncall/diagnose"
@@ -127,7 +128,7 @@ func (p *Prometheus) resolveDialect(ctx context.Context, l look) (d dialect, cac
 		return *known, true, nil
 	}
 	sel := probe(p.dialects).and(p.set.cluster)
-	by := strings.Join(append([]string{labels.MetricName}, clusterSpellings()...), ", ")
+	by := strings.Join(append([]string{model.MetricNameLabel}, clusterSpellings()...), ", ")
 	a := p.ask(ctx, "count by ("+by+") (last_over_time("+sel.overRange(l.rng)+"))", l.at)
 	if !a.reading.Usable() {
 		return dialect{}, false, &a.reading
@@ -150,7 +151,7 @@ func (p *Prometheus) choose(a answer) (dialect, *diagnose.Reading) {
 	counts := map[string]float64{}
 	var ts []*target
 	for _, s := range a.vector {
-		counts[string(s.Metric[labels.MetricName])] += float64(s.Value)
+		counts[string(s.Metric[model.MetricNameLabel])] += float64(s.Value)
 		ts = append(ts, &target{labels: targetLabels(s.Metric)})
 	}
 	r := a.reading

@@ -153,7 +153,7 @@ func (b BrokerIDConfig) check() (*regexp.Regexp, error) {
 		return nil, fmt.Errorf("broker_id.pattern: %w", err)
 	}
 	if re.NumSubexp() < 1 {
-		return nil, errors.New(`broker_id.pattern: needs a group around the id, for example ^kafka-(\d+)\.`)
+		return nil, errors.New(`broker_id.pattern: needs a group around the id, as in ^kafka-(\d+)`)
 	}
 	return re, nil
 }

@@ -1,7 +1,6 @@
 package collect
 
 import (
-	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -19,7 +18,7 @@ var lookAt = time.Date(2026, 11, 30, 2, 16, 0, 0, time.UTC)
 
 const lookBack = 20 * time.Minute
 
-func discard() *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, nil)) }
+func discard() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
 // prom starts a Prometheus over the store and a collector for it.
 func prom(t *testing.T, st *promstore.Store, cfg PrometheusConfig) *Prometheus {

@@ -251,8 +251,8 @@ func TestCollectScansACoordinator(t *testing.T) {
 // A slow or broken source costs its own section only.
 func TestCollectKeepsSectionsApart(t *testing.T) {
 	for _, tc := range []struct {
-		name   string
-		break_ func(f *fakeKafka, m *fakeMetrics)
+		name string
+		fail func(f *fakeKafka, m *fakeMetrics)
 		// want are statuses by section; all others must be ok.
 		want map[string]diagnose.Status
 	}{
@@ -288,7 +288,7 @@ func TestCollectKeepsSectionsApart(t *testing.T) {
 			inFakeTime(t, func(t *testing.T) {
 				f := busy(t)
 				m := &fakeMetrics{}
-				tc.break_(f, m)
+				tc.fail(f, m)
 				r := f.runner(m, nil)
 				e := f.collect(r, diagnose.Request{Target: diagnose.Target{Group: "orders"}})
 				if len(e.Groups) != 1 || len(e.Brokers) == 0 {

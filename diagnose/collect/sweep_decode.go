@@ -1,6 +1,7 @@
 package collect
 
 import (
+	"errors"
 	"sort"
 	"time"
 
@@ -110,7 +111,7 @@ func (g *groupLook) describedClassic(in *kmsg.DescribeGroupsResponseGroup, at ti
 
 // goneOr tells a group that vanished between list and describe from an error.
 func (g *groupLook) goneOr(err error, at time.Time) diagnose.Reading {
-	if ke, isKafka := err.(*kerr.Error); isKafka && ke.Code == kerr.GroupIDNotFound.Code {
+	if errors.Is(err, kerr.GroupIDNotFound) {
 		return diagnose.Reading{Status: diagnose.StatusEmpty, AsOf: at, Source: g.describeSource(), Error: "the group no longer exists"}
 	}
 	return kafkaFailure(err, needGroup(g.id)).reading(g.describeSource(), at)

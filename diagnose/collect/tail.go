@@ -113,15 +113,14 @@ func (t *tail) offsetAt(ctx context.Context, at int64) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	for _, topic := range resp.Topics {
-		for _, p := range topic.Partitions {
-			if err := kerr.ErrorForCode(p.ErrorCode); err != nil {
-				return 0, fmt.Errorf("ListOffsets: %w", err)
-			}
-			return p.Offset, nil
-		}
+	if len(resp.Topics) == 0 || len(resp.Topics[0].Partitions) == 0 {
+		return 0, errors.New("the answer of ListOffsets lacks the partition")
 	}
-	return 0, errors.New("ListOffsets: the answer lacks the partition")
+	p := resp.Topics[0].Partitions[0]
+	if err := kerr.ErrorForCode(p.ErrorCode); err != nil {
+		return 0, fmt.Errorf("ListOffsets: %w", err)
+	}
+	return p.Offset, nil
 }
 
 // piece reads [lo, hi) forwards and returns the first offset in the log.
@@ -136,7 +135,7 @@ func (t *tail) piece(ctx context.Context, lo, hi int64) (int64, error) {
 			return 0, err
 		}
 		if len(got) == 0 {
-			return 0, errors.New("Fetch: the answer lacks the partition")
+			return 0, errors.New("the answer of Fetch lacks the partition")
 		}
 		f := got[0]
 		logStart = f.Start

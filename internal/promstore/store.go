@@ -24,6 +24,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/histogram"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/storage"
@@ -147,7 +148,7 @@ func matches(lset labels.Labels, ms []*labels.Matcher) bool {
 
 func (q *querier) cut(sr *series) []chunks.Sample {
 	shift := q.store.shift.Milliseconds()
-	unit := timeUnit(sr.lset.Get(labels.MetricName))
+	unit := timeUnit(sr.lset.Get(model.MetricNameLabel))
 	var out []chunks.Sample
 	add := func(t int64, v float64) {
 		if unit > 0 {
