@@ -80,7 +80,7 @@ type Cluster struct {
 // DefaultConfig returns the documented defaults.
 func DefaultConfig() Config {
 	return Config{
-		Listen: "127.0.0.1:9095", Store: "kafka-oncall.db",
+		Listen: ":8080", Store: "kafka-oncall.db",
 		Bounds: alertmanager.DefaultBounds(), Labels: alertmanager.DefaultMapping(),
 		Incident: incident.DefaultPolicy(), FirstVerdict: 5 * time.Second,
 		LookTimeout: 15 * time.Second, Parallel: 4, JoinCommands: 15 * time.Second,

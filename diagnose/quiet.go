@@ -15,7 +15,7 @@ func quietRule() Rule {
 			"what was needed was read, and it is fresh",
 			"no error, eviction or loss is left unexplained",
 		},
-		Source: "DESIGN: unknown is a status; a gap is never health",
+		Source: "docs/adr/0002: unknown is a status; a gap is never health",
 		Provides: []FactSpec{
 			{Name: "window_seconds", Unit: UnitSeconds, Meaning: "the span that was checked"},
 		},

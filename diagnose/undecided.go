@@ -12,7 +12,7 @@ func undecidedRule() Rule {
 		Conditions: []string{
 			"causes of different families are left, or an observation fits no class that is judged yet, or the sources were blind",
 		},
-		Source: "DESIGN: honest doubt names the candidates and the observation that decides",
+		Source: "docs/adr/0002: honest doubt names the candidates and the observation that decides",
 		Provides: []FactSpec{
 			{Name: "candidates", Unit: UnitText, Meaning: "the classes that are left, by code, with commas", Optional: true},
 			{Name: "blind", Unit: UnitText, Meaning: "yes when nothing odd was seen and too little could be read, else no"},

@@ -79,7 +79,7 @@ func (t *Truth) note(format string, args ...any) time.Time {
 	return now
 }
 
-// family gives the family of a class the lab can make (DESIGN of the classifier:
+// family gives the family of a class the lab can make (as the catalogue has them:
 // codes belong to families; the lab writes it down so that a score needs no table).
 func family(class string) string {
 	switch class {

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"net/url"
+	"os"
 	"path"
 	"sort"
 	"strconv"
@@ -81,6 +82,9 @@ func (s *Store) open(ctx context.Context, o Options) error {
 	if err := s.takeLock(ctx, o.Path); err != nil {
 		return err
 	}
+	if err := private(o.Path); err != nil {
+		return err
+	}
 	var err error
 	if s.write, err = sql.Open("sqlite", dsn(o.Path, o.MaxPages, false)); err != nil {
 		return typed("opening the database", err)
@@ -99,6 +103,16 @@ func (s *Store) open(ctx context.Context, o Options) error {
 	}
 	s.waiting.Store(n)
 	return s.openTimers(ctx)
+}
+
+// private makes the file before SQLite does: it holds names of groups and hosts,
+// and SQLite would let everybody read it.
+func private(path string) error {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return fmt.Errorf("opening the database: %w", err)
+	}
+	return f.Close()
 }
 
 // takeLock holds an exclusive transaction on a file beside the database for as

@@ -185,7 +185,7 @@ func classPage(t *testing.T, r diagnose.Rule, set *playbooks.Set) string {
 	writeNeeds(t, &b, r)
 	writeList(&b, "All of this must hold:", r.Conditions)
 	writeList(&b, "Seen as well, it is confirmed; else it is likely:", r.Corroboration)
-	fmt.Fprintf(&b, "\nSource: %s.\n", strings.Replace(r.Source, "DESIGN:", "[decision 2](../adr/0002-unknown-is-a-status.md):", 1))
+	fmt.Fprintf(&b, "\nSource: %s.\n", strings.Replace(r.Source, "docs/adr/0002:", "[decision 2](../adr/0002-unknown-is-a-status.md):", 1))
 	writeLookAlikes(t, &b, r.Class)
 	for i, s := range book.Steps {
 		writePageStep(&b, i+1, s)

@@ -151,6 +151,7 @@ func (c *config) relativeTo(dir string) {
 		join(&c.Webhook.BearerTokenFiles[i])
 	}
 	join(&c.PlaybooksDir)
+	c.Alertmanager.HTTP.SetDirectory(dir)
 	join(&c.Slack.BotTokenFile)
 	join(&c.Slack.AppTokenFile)
 	for i := range c.Clusters {

@@ -161,7 +161,7 @@ func (k *configCheck) playbooks(dir string) {
 func (a *app) checkServe(c config) []playbooks.Problem {
 	k := &configCheck{doc: c.doc}
 	if _, port, err := net.SplitHostPort(c.Server.Listen); err != nil || port == "" {
-		k.add("listen", "%q is not an address such as 127.0.0.1:9095", c.Server.Listen)
+		k.add("listen", "%q is not an address such as :8080", c.Server.Listen)
 	}
 	k.errs("", c.Server.Validate())
 	if _, err := c.Server.Labels.Compile(nil); err != nil {
