@@ -175,8 +175,9 @@ func (r *rig) stop() {
 // cancelled, nothing more is written.
 func (r *rig) kill() {
 	r.server.cancelOps()
-	r.server.cfg.StopTimeout = time.Millisecond
-	_ = r.server.Stop(context.Background())
+	ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)
+	defer cancel()
+	_ = r.server.Stop(ctx)
 }
 
 type locked struct {
