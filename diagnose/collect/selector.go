@@ -36,7 +36,7 @@ func parseSelector(text string) (selector, error) {
 // name returns the metric name matcher, nil when there is none.
 func (s selector) name() *labels.Matcher {
 	for _, m := range s.match {
-		if m.Name == labels.MetricName {
+		if m.Name == model.MetricNameLabel {
 			return m
 		}
 	}
@@ -48,7 +48,7 @@ func (s selector) name() *labels.Matcher {
 func (s selector) labelNames() []string {
 	var out []string
 	for _, m := range s.match {
-		if m.Name != labels.MetricName {
+		if m.Name != model.MetricNameLabel {
 			out = append(out, m.Name)
 		}
 	}
