@@ -10,6 +10,9 @@ import (
 	"github.com/kafka-oncall/kafka-oncall/diagnose"
 )
 
+// version is set by `make build`; empty = what the build information says.
+var version string
+
 func (a *app) versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
@@ -25,10 +28,10 @@ func (a *app) versionCommand() *cobra.Command {
 // versionLine names the build: module version, revision, whether the tree had
 // changes, the Go release and the evidence schema it writes.
 func versionLine() string {
-	version, revision, dirty := "(devel)", "unknown", ""
+	name, revision, dirty := "(devel)", "unknown", ""
 	if info, ok := debug.ReadBuildInfo(); ok {
 		if info.Main.Version != "" {
-			version = info.Main.Version
+			name = info.Main.Version
 		}
 		for _, s := range info.Settings {
 			switch {
@@ -39,5 +42,8 @@ func versionLine() string {
 			}
 		}
 	}
-	return fmt.Sprintf("kafka-oncall %s (revision %s%s, %s, evidence schema %d)", version, revision, dirty, runtime.Version(), diagnose.SchemaVersion)
+	if version != "" {
+		name = version
+	}
+	return fmt.Sprintf("kafka-oncall %s (revision %s%s, %s, evidence schema %d)", name, revision, dirty, runtime.Version(), diagnose.SchemaVersion)
 }
