@@ -30,6 +30,8 @@ type groupStory struct {
 	// owned the indexes of each member's commits.
 	owners []string
 	owned  map[string][]int
+	// changes remembers the answers of change, by record.
+	changes map[int]memberChange
 }
 
 // listing is the member list as one record or snapshot shows it.
@@ -136,7 +138,7 @@ func (m membership) story(g *Group) *groupStory {
 }
 
 func newStory(f *facts, g *Group) *groupStory {
-	s := &groupStory{f: f, g: g}
+	s := &groupStory{f: f, g: g, changes: map[int]memberChange{}}
 	s.seen = listings(f, g)
 	s.first, s.fresh = firstSeen(s.seen)
 	s.owners = commitOwners(g)

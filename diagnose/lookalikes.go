@@ -137,20 +137,11 @@ func (s *groupStory) completing(t time.Time) time.Duration {
 // generationGap says that a rebalance never ended. A gap in a record that also
 // adds members is normal: two fresh members joining at once make one.
 func (l *loss) generationGap() (gap bool, from, to int32) {
-	if l.rec < 1 {
+	if l.rec < 1 || l.s.change(l.rec).fresh {
 		return false, 0, 0
 	}
-	a, b := l.s.g.History.Records[l.rec-1], l.s.g.History.Records[l.rec]
-	was := map[string]bool{}
-	for _, m := range a.Members {
-		was[m.ID] = true
-	}
-	for _, m := range b.Members {
-		if !was[m.ID] {
-			return false, 0, 0
-		}
-	}
-	return b.Generation-a.Generation > 1, a.Generation, b.Generation
+	a, b := l.s.g.History.Records[l.rec-1].Generation, l.s.g.History.Records[l.rec].Generation
+	return b-a > 1, a, b
 }
 
 // coordinatorTroubleView: the coordinator dropped members of healthy clients.

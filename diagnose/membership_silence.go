@@ -160,7 +160,7 @@ func (l *loss) joinBound(end time.Time) time.Duration {
 	if l.rebalance() > 0 {
 		limit = l.rebalance()
 	}
-	stayed := l.survivorIDs()
+	stayed := l.s.change(l.rec).stayed
 	if len(stayed) == 0 {
 		return 0 // an empty group is written down at once
 	}
@@ -184,23 +184,6 @@ func (l *loss) joinBound(end time.Time) time.Duration {
 		return min(gap, limit)
 	}
 	return gap
-}
-
-// survivorIDs are the members of the record before the drop that the record of
-// the drop still lists.
-func (l *loss) survivorIDs() []RecordMember {
-	if l.rec < 1 {
-		return nil
-	}
-	recs := l.s.g.History.Records
-	var out []RecordMember
-	for _, m := range recs[l.rec-1].Members {
-		stays := func(n RecordMember) bool { return n.ID == m.ID }
-		if slices.ContainsFunc(recs[l.rec].Members, stays) {
-			out = append(out, m)
-		}
-	}
-	return out
 }
 
 // nothingToDo says that the next owner found the offsets where the member had

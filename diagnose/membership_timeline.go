@@ -94,7 +94,7 @@ func (s *groupStory) follow() {
 			last[id] = i
 		}
 	}
-	s.keepInWindow(gone)
+	s.keepInWindow()
 }
 
 // recovered handles an id that is listed again. A classic member never gets its
@@ -215,9 +215,49 @@ func (l *loss) notePreparing() {
 	}
 }
 
+// memberChange compares a record's member list with that of the record before.
+type memberChange struct {
+	// stayed are the members of the record before that this one still lists.
+	stayed []RecordMember
+	// fresh says that it lists one which the record before did not.
+	fresh bool
+}
+
+// change compares record rec with the one before; the first record has none.
+// Every loss of a record asks, so the answer is worked out once.
+func (s *groupStory) change(rec int) memberChange {
+	if rec < 1 {
+		return memberChange{}
+	}
+	if c, known := s.changes[rec]; known {
+		return c
+	}
+	before, now := s.g.History.Records[rec-1].Members, s.g.History.Records[rec].Members
+	had, has := idSet(before), idSet(now)
+	var c memberChange
+	for _, m := range before {
+		if has[m.ID] {
+			c.stayed = append(c.stayed, m)
+		}
+	}
+	for _, m := range now {
+		c.fresh = c.fresh || !had[m.ID]
+	}
+	s.changes[rec] = c
+	return c
+}
+
+func idSet(ms []RecordMember) map[string]bool {
+	ids := make(map[string]bool, len(ms))
+	for _, m := range ms {
+		ids[m.ID] = true
+	}
+	return ids
+}
+
 // keepInWindow drops what was cancelled, what lies before the window, and sets
 // apart static members whose id was replaced.
-func (s *groupStory) keepInWindow(map[string]*loss) {
+func (s *groupStory) keepInWindow() {
 	var kept []*loss
 	for _, x := range s.losses {
 		switch {
