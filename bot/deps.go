@@ -66,7 +66,8 @@ type Deps struct {
 	// Now and NewID are replaced in tests.
 	Now   func() time.Time
 	NewID func() string
-	// After calls f once d has passed on the clock of Now; nil = time.AfterFunc.
+	// After calls f once d has passed on the clock of Now. nil = it does so up to
+	// a minute ahead; the store's timers are punctual enough for what is later.
 	// The demo plays faster than the clock on the wall.
 	After func(d time.Duration, f func())
 }
@@ -83,6 +84,13 @@ func (d Deps) withDefaults() Deps {
 	}
 	if d.NewID == nil {
 		d.NewID = newID
+	}
+	if d.After == nil {
+		d.After = func(wait time.Duration, do func()) {
+			if wait <= time.Minute {
+				time.AfterFunc(wait, do)
+			}
+		}
 	}
 	if d.Connected == nil {
 		d.Connected = func() bool { return true }

@@ -111,7 +111,11 @@ func (b *batch) messages(ctx context.Context, tx *store.Tx, t *touched) error {
 		if s.late && waiting {
 			continue
 		}
-		if err := b.post(ctx, tx, th, store.KindReply, outgoing{Message: s.message, Broadcast: s.broadcast}); err != nil {
+		body, err := encode(outgoing{Message: s.message, Broadcast: s.broadcast})
+		if err != nil {
+			return err
+		}
+		if err := b.post(ctx, tx, th, store.KindReply, body); err != nil {
 			return err
 		}
 	}
@@ -124,13 +128,15 @@ func (b *batch) messages(ctx context.Context, tx *store.Tx, t *touched) error {
 // root shows the state in the root; waiting is true when the root was not
 // attempted yet.
 func (b *batch) root(ctx context.Context, tx *store.Tx, t *touched, th store.Thread) (waiting bool, err error) {
-	out := outgoing{Message: b.s.rootMessage(t.st), Received: t.st.Opened}
-	body, err := json.Marshal(out)
-	if err != nil {
-		return false, fmt.Errorf("encoding the root: %w", err)
+	fresh := t.open || t.repost
+	if !fresh && !t.edit && th.RootTS != "" {
+		return false, nil // it is posted, and nothing in it has changed
 	}
-	if t.open || t.repost {
-		waiting = true
+	body, err := encode(outgoing{Message: b.s.rootMessage(t.st), Received: t.st.Opened})
+	if err != nil {
+		return false, err
+	}
+	if fresh {
 		if there, err := tx.Merge(ctx, t.st.ID, store.KindRoot, body); err != nil || there {
 			return true, err
 		}
@@ -140,7 +146,7 @@ func (b *batch) root(ctx context.Context, tx *store.Tx, t *touched, th store.Thr
 		_, err := tx.Enqueue(ctx, store.Out{
 			Lane: postLane(th.Lane), Thread: t.st.ID, Kind: store.KindRoot, Body: body, Created: b.now, Due: b.rootDue(t),
 		})
-		return waiting, err
+		return true, err
 	}
 	if th.RootTS == "" {
 		there, err := tx.Merge(ctx, t.st.ID, store.KindRoot, body)
@@ -154,7 +160,7 @@ func (b *batch) root(ctx context.Context, tx *store.Tx, t *touched, th store.Thr
 	if !t.edit {
 		return false, nil
 	}
-	return false, b.merge(ctx, tx, th, store.KindEdit, out)
+	return false, b.merge(ctx, tx, th, store.KindEdit, body)
 }
 
 // rootDue: a root waits for the first verdict, but not for long.
@@ -168,10 +174,9 @@ func (b *batch) rootDue(t *touched) time.Time {
 // details posts the evidence once and edits it from then on: a line nobody
 // asked for must not notify everybody in the thread.
 func (b *batch) details(ctx context.Context, tx *store.Tx, t *touched, th store.Thread) error {
-	out := outgoing{Message: b.s.detailsMessage(t.st)}
-	body, err := json.Marshal(out)
+	body, err := encode(outgoing{Message: b.s.detailsMessage(t.st)})
 	if err != nil {
-		return fmt.Errorf("encoding the details: %w", err)
+		return err
 	}
 	if th.DetailsTS == "" {
 		there, err := tx.Merge(ctx, t.st.ID, store.KindDetails, body)
@@ -183,42 +188,43 @@ func (b *batch) details(ctx context.Context, tx *store.Tx, t *touched, th store.
 			return err
 		}
 		if !under {
-			return b.post(ctx, tx, th, store.KindDetails, out)
+			return b.post(ctx, tx, th, store.KindDetails, body)
 		}
 	}
-	return b.merge(ctx, tx, th, store.KindEditDetails, out)
+	return b.merge(ctx, tx, th, store.KindEditDetails, body)
 }
 
-func (b *batch) merge(ctx context.Context, tx *store.Tx, th store.Thread, kind string, out outgoing) error {
-	body, err := json.Marshal(out)
-	if err != nil {
-		return fmt.Errorf("encoding a message: %w", err)
-	}
+// merge changes the row of this kind that waits, or puts a new one.
+func (b *batch) merge(ctx context.Context, tx *store.Tx, th store.Thread, kind string, body []byte) error {
 	there, err := tx.Merge(ctx, th.ID, kind, body)
 	if err != nil || there {
 		return err
 	}
-	return b.post(ctx, tx, th, kind, out)
+	return b.post(ctx, tx, th, kind, body)
 }
 
-func (b *batch) post(ctx context.Context, tx *store.Tx, th store.Thread, kind string, out outgoing) error {
-	body, err := json.Marshal(out)
-	if err != nil {
-		return fmt.Errorf("encoding a message: %w", err)
-	}
-	_, err = tx.Enqueue(ctx, store.Out{
+func (b *batch) post(ctx context.Context, tx *store.Tx, th store.Thread, kind string, body []byte) error {
+	_, err := tx.Enqueue(ctx, store.Out{
 		Lane: kindLane(kind, th.Lane), Thread: th.ID, Kind: kind, Body: body, Created: b.now, Due: b.now,
 	})
 	return err
+}
+
+func encode(out outgoing) ([]byte, error) {
+	body, err := json.Marshal(out)
+	if err != nil {
+		return nil, fmt.Errorf("encoding a message: %w", err)
+	}
+	return body, nil
 }
 
 // answer puts an answer to a person into the outbox.
 func (b *batch) answer(id string, out outgoing) {
 	now := b.now
 	b.first = append(b.first, func(ctx context.Context, tx *store.Tx) error {
-		body, err := json.Marshal(out)
+		body, err := encode(out)
 		if err != nil {
-			return fmt.Errorf("encoding an answer: %w", err)
+			return err
 		}
 		_, err = tx.Enqueue(ctx, store.Out{Lane: answerLane(id), Thread: "answer " + id, Kind: store.KindRespond, Body: body, Created: now, Due: now})
 		return err

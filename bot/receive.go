@@ -91,14 +91,10 @@ func (s *Server) onTimer(ctx context.Context, t store.Timer) error {
 	return s.append(ctx, itemTimer, t)
 }
 
-// alarm makes timers of the next minute punctual: River looks for scheduled
-// jobs every 5 s. The same timer twice is one, so the alarm needs no memory.
+// alarm makes timers punctual: River looks for scheduled jobs every 5 s. The
+// same timer twice is one, so the alarm needs no memory.
 func (s *Server) alarm(t store.Timer) {
-	in := t.At.Sub(s.deps.Now())
-	if in > time.Minute && s.deps.After == nil {
-		return
-	}
-	after(s.deps.After, max(in, 0), func() {
+	s.deps.After(max(t.At.Sub(s.deps.Now()), 0), func() {
 		select {
 		case <-s.quit:
 		default:
@@ -116,12 +112,4 @@ func closedAction(a playbooks.Action) string {
 		return string(a)
 	}
 	return "unknown"
-}
-
-func after(f func(time.Duration, func()), d time.Duration, do func()) {
-	if f == nil {
-		time.AfterFunc(d, do)
-		return
-	}
-	f(d, do)
 }

@@ -76,6 +76,7 @@ type theatre struct {
 	clock  stage.Clock
 	stage  *stage.Stage
 	slack  *slackdouble.Server
+	sites  *sites
 	server *service
 	out    io.Writer
 }
@@ -125,6 +126,9 @@ func (t *theatre) open(ctx context.Context, speed float64) error {
 }
 
 func (t *theatre) close() {
+	if t.sites != nil {
+		t.sites.close()
+	}
 	if t.slack != nil {
 		t.slack.Close()
 	}
@@ -158,8 +162,8 @@ func (t *theatre) config(f demoFlags, dir string) config {
 func (t *theatre) serve(f demoFlags, dir string, log *slog.Logger) error {
 	cfg := t.config(f, dir)
 	registry := prometheus.NewRegistry()
-	sites, err := openSites(cfg, registry, log, t.clock.Now)
-	if err != nil {
+	var err error
+	if t.sites, err = openSites(cfg, registry, log, t.clock.Now); err != nil {
 		return err
 	}
 	words, err := playbooks.Default()
@@ -170,7 +174,7 @@ func (t *theatre) serve(f demoFlags, dir string, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	t.server, err = newService(cfg, sites, words, registry, log, func(d *bot.Deps) {
+	t.server, err = newService(cfg, t.sites, words, registry, log, func(d *bot.Deps) {
 		d.Now = t.clock.Now
 		d.After = func(wait time.Duration, do func()) { time.AfterFunc(t.clock.Real(wait), do) }
 	})

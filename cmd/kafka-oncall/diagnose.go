@@ -57,7 +57,7 @@ Exit code: 0 nothing wrong found, 10 a cause was named, 20 cannot tell yet,
 	fl.StringVar(&f.group, "group", "", "consumer group to look at")
 	fl.Int32Var(&f.broker, "broker", 0, "broker id to look at")
 	fl.StringVar(&f.topic, "topic", "", "topic to look at")
-	fl.StringVar(&f.since, "since", "", "span to judge, for example 30m or 3h (default 10m, at least 6m)")
+	fl.StringVar(&f.since, "since", "", "span to judge, for example 30m or 3h (default 10m; fetch sessions are judged over at least 6m)")
 	fl.StringVar(&f.at, "at", "", "moment to look from: RFC 3339, \"2006-01-02 15:04\" in UTC, or unix seconds; metrics and group history only")
 	fl.StringVarP(&f.output, "output", "o", "text", "text, json or markdown")
 	fl.StringVar(&f.record, "record", "", "write the evidence to a file that replays to the same verdict (.json or .json.gz)")

@@ -25,9 +25,7 @@ type play struct {
 	// endsAfter it (0 = it fires to the end).
 	alert                 string
 	firesAfter, endsAfter time.Duration
-	// lead is how much of the quiet before the fault is shown.
-	lead   time.Duration
-	window time.Duration
+	window                time.Duration
 	// speed is for --once, calm for somebody who reads along.
 	speed, calm float64
 }
@@ -37,28 +35,27 @@ func plays() []play {
 		{
 			name: "restart-burst", what: "a broker is restarted while 20 consumers have partitions on it.",
 			expect: diagnose.RestartBurst, ends: "over", alert: "KafkaFetchSessionErrors",
-			firesAfter: 4 * time.Second, endsAfter: 100 * time.Second, lead: 5 * time.Second, window: 10 * time.Minute, speed: 15, calm: 4,
+			firesAfter: 4 * time.Second, endsAfter: 100 * time.Second, window: 10 * time.Minute, speed: 15, calm: 4,
 		},
 		{
 			name: "poll-interval", what: "a consumer is too slow between two polls and leaves its group.",
 			expect: diagnose.PollInterval, ends: "over", alert: "KafkaGroupMemberLost",
-			firesAfter: 3 * time.Second, endsAfter: 45 * time.Second, lead: 5 * time.Second, window: 6 * time.Minute, speed: 3, calm: 1,
+			firesAfter: 3 * time.Second, endsAfter: 45 * time.Second, window: 6 * time.Minute, speed: 3, calm: 1,
 		},
 		{
 			name: "cache-thrash", what: "half as many clients again as the fetch session cache has slots.",
 			expect: diagnose.CacheThrash, alert: "KafkaFetchSessionLiveEvictions",
-			firesAfter: 15 * time.Second, lead: 130 * time.Second, window: 6 * time.Minute, speed: 15, calm: 4,
+			firesAfter: 15 * time.Second, window: 6 * time.Minute, speed: 15, calm: 4,
 		},
 	}
 }
 
+// lead is how much of the quiet before the fault is shown.
+const lead = 5 * time.Second
+
 // begin is the recorded moment at which the play begins.
 func (p play) begin(rec *stage.Recording) time.Time {
-	fault := rec.Truth.Effect.Add(-p.lead)
-	if rec.Truth.Fault.Before(fault) && !rec.Truth.Fault.IsZero() && p.name != "cache-thrash" {
-		fault = rec.Truth.Fault.Add(-p.lead)
-	}
-	return fault
+	return rec.Truth.Fault.Add(-lead)
 }
 
 // cue is one delivery of Alertmanager.

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
@@ -71,7 +70,6 @@ func (a *app) serveConfig(file string) (config, error) {
 func (a *app) serve(ctx context.Context, cfg config) error {
 	log := newLogger(a.stderr, cfg.Log)
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	sites, err := openSites(cfg, registry, log, a.now)
 	if err != nil {
 		return failed("%w", err)
@@ -129,10 +127,10 @@ func newService(cfg config, sites *sites, words *playbooks.Set, registry *promet
 // run starts everything, waits for the end, and stops in reverse.
 func (s *service) run(ctx context.Context) error {
 	g, gctx := errgroup.WithContext(ctx)
-	s.sites.watch(gctx, g)
 	if err := s.server.Start(gctx); err != nil {
 		return failed("start: %w", err)
 	}
+	s.sites.watch(gctx, g)
 	if s.socket != nil {
 		g.Go(func() error {
 			if err := s.socket.Run(gctx); err != nil {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"sort"
 	"sync"
@@ -53,25 +52,18 @@ func openSites(cfg config, registry prometheus.Registerer, log *slog.Logger, now
 
 func openSite(c clusterConfig, registry prometheus.Registerer, log *slog.Logger, now func() time.Time) (*site, error) {
 	log = log.With("cluster", c.Name)
-	kafka, err := collect.NewKafka(c.Kafka, log)
+	r, err := runnerConfig(c, log, now)
 	if err != nil {
-		return nil, fmt.Errorf("set up Kafka of cluster %s: %w", c.Name, err)
-	}
-	watcher, err := collect.NewWatcher(collect.WatcherConfig{
-		Cluster: c.Name, Interval: c.Watch.Interval, FullInterval: c.Watch.Full, Tick: c.Watch.tick, Registerer: registry, Now: now,
-	}, kafka, log)
-	if err != nil {
-		kafka.Close()
 		return nil, err
 	}
-	r := collect.RunnerConfig{Cluster: c.Name, Kafka: kafka, Watcher: watcher, Window: c.Window, Budget: c.Budget, Now: now}
-	if c.Prometheus.URL != "" {
-		if r.Prometheus, err = collect.NewPrometheus(c.Prometheus, log); err != nil {
-			kafka.Close()
-			return nil, fmt.Errorf("set up Prometheus of cluster %s: %w", c.Name, err)
-		}
+	r.Watcher, err = collect.NewWatcher(collect.WatcherConfig{
+		Cluster: c.Name, Interval: c.Watch.Interval, FullInterval: c.Watch.Full, Tick: c.Watch.tick, Registerer: registry, Now: now,
+	}, r.Kafka, log)
+	if err != nil {
+		r.Kafka.Close()
+		return nil, err
 	}
-	return &site{name: c.Name, kafka: kafka, watcher: watcher, runner: collect.NewRunner(r, log), instances: map[string]int32{}}, nil
+	return &site{name: c.Name, kafka: r.Kafka, watcher: r.Watcher, runner: collect.NewRunner(r, log), instances: map[string]int32{}}, nil
 }
 
 func (s *sites) close() {
