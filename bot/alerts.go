@@ -97,7 +97,7 @@ func (b *batch) cutMembers(c alertmanager.Cut) {
 // alert turns a member into what the incident keeps of it.
 func (s *Server) alert(a alertmanager.Alert, m alertmanager.Mapped) incident.Alert {
 	return incident.Alert{
-		Fingerprint: a.Fingerprint, Name: a.Name(), Kind: incident.Kind(m.Kind), Firing: a.Firing,
+		Fingerprint: a.Fingerprint, Name: a.Name(), Kind: m.Kind, Firing: a.Firing,
 		StartsAt: a.StartsAt, EndsAt: a.EndsAt, Severity: m.Severity,
 		Subject: subjectOf(m), Topic: m.Topic, Labels: a.Labels,
 		Summary:    text(a.Annotations, "summary", "message", "description"),
@@ -127,13 +127,13 @@ func subjectOf(m alertmanager.Mapped) incident.Subject {
 	}
 	order := []incident.Subject{broker, group, topic, instance}
 	switch m.Kind {
-	case alertmanager.KindLag:
+	case incident.KindLag:
 		order = []incident.Subject{group, topic, broker}
-	case alertmanager.KindMembership:
+	case incident.KindMembership:
 		order = []incident.Subject{group, broker, instance}
-	case alertmanager.KindOther:
+	case incident.KindOther:
 		order = []incident.Subject{group, broker, topic, instance}
-	case alertmanager.KindFetch, alertmanager.KindBroker:
+	case incident.KindFetch, incident.KindBroker:
 	}
 	i := slices.IndexFunc(order, func(s incident.Subject) bool { return s.Name != "" })
 	if i < 0 {

@@ -69,12 +69,16 @@ func (c *Cluster) topic(ctx context.Context, name string) (topicView, error) {
 	if err := kerr.ErrorForCode(resp.Topics[0].ErrorCode); err != nil {
 		return topicView{}, fmt.Errorf("reading topic %s: %w", name, err)
 	}
-	v := topicView{Topic: name, ID: resp.Topics[0].TopicID}
-	for _, p := range resp.Topics[0].Partitions {
+	return newTopicView(name, resp.Topics[0]), nil
+}
+
+func newTopicView(name string, t kmsg.MetadataResponseTopic) topicView {
+	v := topicView{Topic: name, ID: t.TopicID}
+	for _, p := range t.Partitions {
 		v.Partitions = append(v.Partitions, partition{Partition: p.Partition, Leader: p.Leader, Replicas: p.Replicas, ISR: p.ISR})
 	}
 	sort.Slice(v.Partitions, func(i, j int) bool { return v.Partitions[i].Partition < v.Partitions[j].Partition })
-	return v, nil
+	return v
 }
 
 // CreateTopic makes a topic whose partition p is led by broker p mod brokers + 1,
@@ -131,15 +135,9 @@ func (c *Cluster) allTopics(ctx context.Context) ([]topicView, error) {
 	}
 	var out []topicView
 	for _, t := range resp.Topics {
-		if t.Topic == nil {
-			continue
+		if t.Topic != nil {
+			out = append(out, newTopicView(*t.Topic, t))
 		}
-		v := topicView{Topic: *t.Topic, ID: t.TopicID}
-		for _, p := range t.Partitions {
-			v.Partitions = append(v.Partitions, partition{Partition: p.Partition, Leader: p.Leader, Replicas: p.Replicas, ISR: p.ISR})
-		}
-		sort.Slice(v.Partitions, func(i, j int) bool { return v.Partitions[i].Partition < v.Partitions[j].Partition })
-		out = append(out, v)
 	}
 	sort.Slice(out, func(i, j int) bool { return out[i].Topic < out[j].Topic })
 	return out, nil

@@ -186,10 +186,10 @@ func classList(cs []diagnose.Class) string {
 func blast(b diagnose.Blast) []Rich {
 	var out []Rich
 	if len(b.Groups) > 0 {
-		out = append(out, T(plural(len(b.Groups), "group")+": "+names(b.Groups)))
+		out = append(out, T(Count(len(b.Groups), "group")+": "+names(b.Groups)))
 	}
 	if len(b.Topics) > 0 {
-		out = append(out, T(plural(len(b.Topics), "topic")+": "+names(b.Topics)))
+		out = append(out, T(Count(len(b.Topics), "topic")+": "+names(b.Topics)))
 	}
 	if len(b.Groups) > 0 && b.LagRecords >= 0 {
 		out = append(out, T("lag of these groups: "+grouped(fmt.Sprint(b.LagRecords))+" records"))
@@ -198,13 +198,6 @@ func blast(b diagnose.Blast) []Rich {
 		out = append(out, T(Clean(b.OtherGroups, maxLine)))
 	}
 	return out
-}
-
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return grouped(fmt.Sprint(n)) + " " + noun + "s"
 }
 
 // names lists names from outside, cut at maxNames.

@@ -161,6 +161,14 @@ func digits(n float64) string {
 	return grouped(s)
 }
 
+// Count writes "1 group" or "1,310 groups".
+func Count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return grouped(strconv.Itoa(n)) + " " + noun + "s"
+}
+
 // grouped puts a comma between thousands.
 func grouped(s string) string {
 	whole, frac, dot := strings.Cut(s, ".")

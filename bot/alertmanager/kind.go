@@ -1,29 +1,16 @@
 package alertmanager
 
-import "strings"
+import (
+	"strings"
 
-// Kind is what an alert's name is about.
-type Kind string
-
-// The kinds.
-const (
-	// KindFetch: fetch sessions, their cache and their errors.
-	KindFetch Kind = "fetch"
-	// KindMembership: members, rebalances, heartbeats.
-	KindMembership Kind = "membership"
-	// KindLag: consumer lag.
-	KindLag Kind = "lag"
-	// KindBroker: brokers, replicas, leaders, controllers, disks.
-	KindBroker Kind = "broker"
-	// KindOther: everything else.
-	KindOther Kind = "other"
+	"github.com/kafka-oncall/kafka-oncall/bot/incident"
 )
 
 // KindRule gives a kind to every alert whose normalised name (lower case,
 // letters only) contains one of the words.
 type KindRule struct {
-	Kind     Kind     `yaml:"kind"`
-	Contains []string `yaml:"contains"`
+	Kind     incident.Kind `yaml:"kind"`
+	Contains []string      `yaml:"contains"`
 }
 
 // DefaultKinds covers the shipped rules and the published rule sets. The first
@@ -31,13 +18,13 @@ type KindRule struct {
 // fetch sessions, and a lag rule about a consumer group is about lag.
 func DefaultKinds() []KindRule {
 	return []KindRule{
-		{KindFetch, []string{"fetchsession", "sessioncache", "incrementalfetch"}},
-		{KindMembership, []string{
+		{incident.KindFetch, []string{"fetchsession", "sessioncache", "incrementalfetch"}},
+		{incident.KindMembership, []string{
 			"memberlost", "unknownmember", "groupmember", "rebalanc", "heartbeat", "pollbudget", "pollinterval",
 			"groupstate", "groupevict", "connectfailed", "connectcontainers", "mirrormaker",
 		}},
-		{KindLag, []string{"lag", "consumersgroup", "nomessage", "topicoffset"}},
-		{KindBroker, []string{
+		{incident.KindLag, []string{"lag", "consumersgroup", "nomessage", "topicoffset"}},
+		{incident.KindBroker, []string{
 			"underreplicated", "undermin", "offline", "controller", "isr", "replica", "broker", "kafkacontainer",
 			"unclean", "imbalance", "logdir", "runningoutofspace", "scrapeproblem", "zookeeper", "kafkanotready",
 			"servicedown", "kafkadown", "partition",
@@ -45,7 +32,7 @@ func DefaultKinds() []KindRule {
 	}
 }
 
-func (m Mapping) kind(normalName string) Kind {
+func (m Mapping) kind(normalName string) incident.Kind {
 	for _, r := range m.Kinds {
 		for _, w := range r.Contains {
 			if w != "" && strings.Contains(normalName, normal(w)) {
@@ -53,5 +40,5 @@ func (m Mapping) kind(normalName string) Kind {
 			}
 		}
 	}
-	return KindOther
+	return incident.KindOther
 }

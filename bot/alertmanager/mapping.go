@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/kafka-oncall/kafka-oncall/bot/incident"
 )
 
 // Mapping says where an alert's labels name the things an incident is about.
@@ -83,7 +85,7 @@ type Mapped struct {
 	Group      string
 	Topic      string
 	Severity   string
-	Kind       Kind
+	Kind       incident.Kind
 	Ignored    bool
 }
 

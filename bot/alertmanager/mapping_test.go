@@ -3,6 +3,8 @@ package alertmanager
 import (
 	"fmt"
 	"testing"
+
+	"github.com/kafka-oncall/kafka-oncall/bot/incident"
 )
 
 func mapped(t *testing.T, labels map[string]string) Mapped {
@@ -60,14 +62,14 @@ func TestMapping(t *testing.T) {
 }
 
 func TestKinds(t *testing.T) {
-	for name, want := range map[string]Kind{
-		"KafkaFetchSessionErrors": KindFetch, "KafkaFetchSessionLiveEvictions": KindFetch, "KafkaFetchSessionCacheFull": KindFetch,
-		"KafkaGroupRebalanceStorm": KindMembership, "KafkaConsumerHeartbeatStale": KindMembership, "KafkaConsumerPollBudget": KindMembership,
-		"kafka_oncall_group_member_lost": KindMembership, "ConnectFailedTask": KindMembership,
-		"KafkaConsumerGroupLagHigh": KindLag, "KafkaLagIsTooHigh": KindLag, "NoMessageForTooLong": KindLag, "KafkaConsumerLag": KindLag,
-		"OfflinePartitionCount > 0": KindBroker, "KafkaISRShrinkRate": KindBroker, "KafkaPreferredReplicaImbalance": KindBroker,
-		"ActiveControllerCount != 1": KindBroker, "KafkaContainerRestartedInTheLast5Minutes": KindBroker, "service_down": KindBroker,
-		"CPUThrottlingHigh": KindOther, "JvmThreadsDeadlocked": KindOther,
+	for name, want := range map[string]incident.Kind{
+		"KafkaFetchSessionErrors": incident.KindFetch, "KafkaFetchSessionLiveEvictions": incident.KindFetch, "KafkaFetchSessionCacheFull": incident.KindFetch,
+		"KafkaGroupRebalanceStorm": incident.KindMembership, "KafkaConsumerHeartbeatStale": incident.KindMembership, "KafkaConsumerPollBudget": incident.KindMembership,
+		"kafka_oncall_group_member_lost": incident.KindMembership, "ConnectFailedTask": incident.KindMembership,
+		"KafkaConsumerGroupLagHigh": incident.KindLag, "KafkaLagIsTooHigh": incident.KindLag, "NoMessageForTooLong": incident.KindLag, "KafkaConsumerLag": incident.KindLag,
+		"OfflinePartitionCount > 0": incident.KindBroker, "KafkaISRShrinkRate": incident.KindBroker, "KafkaPreferredReplicaImbalance": incident.KindBroker,
+		"ActiveControllerCount != 1": incident.KindBroker, "KafkaContainerRestartedInTheLast5Minutes": incident.KindBroker, "service_down": incident.KindBroker,
+		"CPUThrottlingHigh": incident.KindOther, "JvmThreadsDeadlocked": incident.KindOther,
 	} {
 		if got := mapped(t, map[string]string{"alertname": name}).Kind; got != want {
 			t.Errorf("%s: got %s, want %s", name, got, want)

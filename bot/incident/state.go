@@ -26,11 +26,16 @@ type Kind string
 
 // The kinds.
 const (
-	KindFetch      Kind = "fetch"
+	// KindFetch: fetch sessions, their cache and their errors.
+	KindFetch Kind = "fetch"
+	// KindMembership: members, rebalances, heartbeats.
 	KindMembership Kind = "membership"
-	KindLag        Kind = "lag"
-	KindBroker     Kind = "broker"
-	KindOther      Kind = "other"
+	// KindLag: consumer lag.
+	KindLag Kind = "lag"
+	// KindBroker: brokers, replicas, leaders, controllers, disks.
+	KindBroker Kind = "broker"
+	// KindOther: everything else.
+	KindOther Kind = "other"
 )
 
 // SubjectKind is the kind of thing an incident is about.

@@ -18,6 +18,8 @@ const (
 	maxPages      = 10
 )
 
+const waitingToRead = "waiting to read the history"
+
 // Find looks for a post whose answer was lost: a message since the given time
 // whose metadata holds the post's incident and sequence number. Replies are
 // looked for in their thread, and in the channel if the thread is gone. The
@@ -79,7 +81,7 @@ func (s *Sender) findEdit(ctx context.Context, p Post) (Posted, bool, error) {
 }
 
 func (s *Sender) history(ctx context.Context, p Post, oldest, cursor string, limit int) ([]slackapi.Message, string, error) {
-	if err := s.enter(ctx, methodHistory); err != nil {
+	if err := s.enter(ctx, methodHistory, waitingToRead); err != nil {
 		return nil, "", err
 	}
 	var out *slackapi.GetConversationHistoryResponse
@@ -96,7 +98,7 @@ func (s *Sender) history(ctx context.Context, p Post, oldest, cursor string, lim
 }
 
 func (s *Sender) replies(ctx context.Context, p Post, oldest, cursor string, limit int) (messages []slackapi.Message, more string, err error) {
-	if err := s.enter(ctx, methodReplies); err != nil {
+	if err := s.enter(ctx, methodReplies, waitingToRead); err != nil {
 		return nil, "", err
 	}
 	err = s.call(ctx, methodReplies, "reading the thread", func() (err error) {
@@ -106,16 +108,6 @@ func (s *Sender) replies(ctx context.Context, p Post, oldest, cursor string, lim
 		return err
 	})
 	return messages, more, err
-}
-
-func (s *Sender) enter(ctx context.Context, method string) error {
-	start := time.Now()
-	err := s.pace.enterMethod(ctx, method)
-	s.metrics.wait(method, time.Since(start))
-	if err != nil {
-		return notSent("waiting to read the history", err)
-	}
-	return nil
 }
 
 // match finds the post by its metadata.

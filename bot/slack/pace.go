@@ -46,20 +46,39 @@ func newPacer() *pacer {
 	return &pacer{gates: map[string]*gate{}, buckets: map[string]*rate.Limiter{}, paused: map[string]time.Time{}}
 }
 
-// gate lets one post at a time into a channel. free is when the next may start:
-// a second after the last was answered, not after it was sent, so that no delay
-// on the way can bring two of them closer together at Slack's end.
+// gate lets one call at a time through. free is when the next may start: some
+// time after the last was answered, not after it was sent, so that no delay on
+// the way can bring two of them closer together at Slack's end. Who is inside
+// sets it.
 type gate struct {
 	turn chan struct{}
 	free time.Time
 }
+
+func newGate() *gate { return &gate{turn: make(chan struct{}, 1)} }
+
+// enter waits for the turn and until the gate is free.
+func (g *gate) enter(ctx context.Context) error {
+	select {
+	case g.turn <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	if err := sleepUntil(ctx, g.free); err != nil {
+		g.leave()
+		return err
+	}
+	return nil
+}
+
+func (g *gate) leave() { <-g.turn }
 
 func (p *pacer) gate(channel string) *gate {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	g := p.gates[channel]
 	if g == nil {
-		g = &gate{turn: make(chan struct{}, 1)}
+		g = newGate()
 		p.gates[channel] = g
 	}
 	return g
@@ -68,18 +87,12 @@ func (p *pacer) gate(channel string) *gate {
 // enterChannel waits for the turn of a post and returns the function that ends it.
 func (p *pacer) enterChannel(ctx context.Context, channel string) (leave func(), err error) {
 	g := p.gate(channel)
-	select {
-	case g.turn <- struct{}{}:
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-	if err := sleepUntil(ctx, g.free); err != nil {
-		<-g.turn
+	if err := g.enter(ctx); err != nil {
 		return nil, err
 	}
 	return func() {
 		g.free = time.Now().Add(postEvery)
-		<-g.turn
+		g.leave()
 	}, nil
 }
 

@@ -115,7 +115,7 @@ func (l *layout) add(b slackapi.Block) { l.blocks = append(l.blocks, b) }
 func (l *layout) evidence(lines []playbooks.Rich) {
 	text, left := bullets(lines, maxEvidence, min(MaxSection, l.room))
 	if left > 0 {
-		text = joinLines(text, fmt.Sprintf("_… %s left out_", count(left, "more observation")))
+		text = joinLines(text, fmt.Sprintf("_… %s left out_", playbooks.Count(left, "more observation")))
 	}
 	l.section(text)
 }
@@ -143,7 +143,7 @@ func bullets(lines []playbooks.Rich, perLine, limit int) (text string, left int)
 func (l *layout) details(details []playbooks.Detail) {
 	for i, d := range details {
 		if l.full() {
-			l.section(fmt.Sprintf("_… %s left out, too long for Slack_", count(len(details)-i, "more list")))
+			l.section(fmt.Sprintf("_… %s left out, too long for Slack_", playbooks.Count(len(details)-i, "more list")))
 			return
 		}
 		l.detail(bold(cut(oneLine(d.Title), maxDetail, cost)), d.Lines)
@@ -162,7 +162,7 @@ func (l *layout) detail(heading string, lines []playbooks.Rich) {
 	for {
 		text, left := bullets(lines, maxLine, min(MaxSection, l.room)-size(heading))
 		if left == len(lines) && left > 0 || left > 0 && l.full() {
-			more := fmt.Sprintf("_… %s left out, too long for Slack_", count(left, "more line"))
+			more := fmt.Sprintf("_… %s left out, too long for Slack_", playbooks.Count(left, "more line"))
 			l.section(joinLines(heading, text, more))
 			return
 		}
@@ -219,11 +219,4 @@ func joinLines(lines ...string) string {
 		}
 	}
 	return strings.Join(kept, "\n")
-}
-
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

@@ -51,10 +51,9 @@ type Responder struct {
 
 // responseURL is what is known of one URL.
 type responseURL struct {
-	turn  chan struct{}
+	*gate
 	uses  int
 	first time.Time
-	free  time.Time
 }
 
 // NewResponder makes a responder; metrics may be nil.
@@ -78,17 +77,12 @@ func (r *Responder) Respond(ctx context.Context, to string, m playbooks.Message,
 	}
 	state := r.state(to)
 	start := time.Now()
-	select {
-	case state.turn <- struct{}{}:
-		defer func() { <-state.turn }()
-	case <-ctx.Done():
-		return notSent("waiting to answer", ctx.Err())
-	}
-	err := sleepUntil(ctx, state.free)
+	err := state.enter(ctx)
 	r.metrics.wait(methodRespond, time.Since(start))
 	if err != nil {
 		return notSent("waiting to answer", err)
 	}
+	defer state.leave()
 	if state.uses >= responseUses || time.Since(state.first) > responseLife {
 		return fmt.Errorf("answering through the response URL: it is used up: %w", ErrGone)
 	}
@@ -124,7 +118,7 @@ func (r *Responder) state(to string) *responseURL {
 	}
 	s := r.urls[to]
 	if s == nil {
-		s = &responseURL{turn: make(chan struct{}, 1), first: now}
+		s = &responseURL{gate: newGate(), first: now}
 		r.urls[to] = s
 	}
 	return s

@@ -131,13 +131,10 @@ func checkPosted(out Posted, channel string) (Posted, error) {
 }
 
 func (s *Sender) update(ctx context.Context, p Post, r rendered) (Posted, error) {
-	start := time.Now()
-	err := s.pace.enterMethod(ctx, methodUpdate)
-	s.metrics.wait(methodUpdate, time.Since(start))
-	if err != nil {
-		return Posted{}, notSent("waiting to edit", err)
+	if err := s.enter(ctx, methodUpdate, "waiting to edit"); err != nil {
+		return Posted{}, err
 	}
-	err = s.call(ctx, methodUpdate, "editing a message in Slack", func() error {
+	err := s.call(ctx, methodUpdate, "editing a message in Slack", func() error {
 		_, _, _, err := s.api.UpdateMessageContext(ctx, p.Channel, p.UpdateTS, options(p, r)...)
 		return err
 	})
@@ -164,13 +161,24 @@ func options(p Post, r rendered) []slackapi.MsgOption {
 }
 
 func (s *Sender) join(ctx context.Context, channel string) error {
-	if err := s.pace.enterMethod(ctx, methodJoin); err != nil {
-		return notSent("waiting to join a channel", err)
+	if err := s.enter(ctx, methodJoin, "waiting to join a channel"); err != nil {
+		return err
 	}
 	return s.call(ctx, methodJoin, "joining the channel", func() error {
 		_, _, _, err := s.api.JoinConversationContext(ctx, channel)
 		return err
 	})
+}
+
+// enter waits for a token of a Tier 3 method; doing is for the error.
+func (s *Sender) enter(ctx context.Context, method, doing string) error {
+	start := time.Now()
+	err := s.pace.enterMethod(ctx, method)
+	s.metrics.wait(method, time.Since(start))
+	if err != nil {
+		return notSent(doing, err)
+	}
+	return nil
 }
 
 // call runs one request unless its method is paused, and books the outcome.

@@ -44,9 +44,9 @@ func (a *app) checkConfigFile(file string) error {
 	}
 	if len(ps) > 0 {
 		printProblems(a.stdout, ps)
-		return &exitError{code: exitUsage, err: fmt.Errorf("%s in %s", count(len(ps), "problem"), file)}
+		return &exitError{code: exitUsage, err: fmt.Errorf("%s in %s", playbooks.Count(len(ps), "problem"), file)}
 	}
-	_, err = fmt.Fprintf(a.stdout, "%s: fine, %s\n", file, count(len(c.Clusters), "cluster"))
+	_, err = fmt.Fprintf(a.stdout, "%s: fine, %s\n", file, playbooks.Count(len(c.Clusters), "cluster"))
 	return err
 }
 
@@ -54,13 +54,6 @@ func printProblems(w io.Writer, ps []playbooks.Problem) {
 	for _, p := range ps {
 		_, _ = fmt.Fprintln(w, playbooks.Clean(p.String(), 1000))
 	}
-}
-
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 // oneArg wants exactly one argument and says which.

@@ -101,7 +101,7 @@ func (a *app) lintPlaybooks(dir string) error {
 	ps := lintPlaybooks(dir)
 	if len(ps) > 0 {
 		printProblems(a.stdout, ps)
-		return &exitError{code: exitUsage, err: fmt.Errorf("%s in the playbooks", count(len(ps), "problem"))}
+		return &exitError{code: exitUsage, err: fmt.Errorf("%s in the playbooks", playbooks.Count(len(ps), "problem"))}
 	}
 	_, err := fmt.Fprintln(a.stdout, "playbooks: fine")
 	return err
@@ -114,7 +114,7 @@ func (a *app) listPlaybooks(dir string) error {
 	}
 	for _, b := range set.List() {
 		e, _ := diagnose.Lookup(b.Class)
-		if _, err := fmt.Fprintf(a.stdout, "%-20s %-8s %s\n", b.Class, count(len(b.Steps), "step"), e.Headline); err != nil {
+		if _, err := fmt.Fprintf(a.stdout, "%-20s %-8s %s\n", b.Class, playbooks.Count(len(b.Steps), "step"), e.Headline); err != nil {
 			return failed("print: %w", err)
 		}
 	}

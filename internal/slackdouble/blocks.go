@@ -2,6 +2,8 @@ package slackdouble
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -59,7 +61,7 @@ func (c *blockCheck) keys(path string, o object, required string, optional strin
 		known[k] = true
 	}
 	ok := true
-	for _, k := range sortedKeys(o) {
+	for _, k := range slices.Sorted(maps.Keys(o)) {
 		if !known[k] {
 			c.fail(path+"/"+k, "unknown key")
 			ok = false

@@ -3,7 +3,9 @@ package slackdouble
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -18,7 +20,7 @@ func (d *Double) conversation(ref string) *channel {
 	if ch := d.channels[ref]; ch != nil {
 		return ch
 	}
-	for _, id := range sortedKeys(d.channels) {
+	for _, id := range slices.Sorted(maps.Keys(d.channels)) {
 		if ch := d.channels[id]; ch.Name == strings.TrimPrefix(ref, "#") {
 			return ch
 		}
@@ -126,7 +128,7 @@ func collectStrings(out *strings.Builder, raw []byte) {
 				walk(e)
 			}
 		case object:
-			for _, k := range sortedKeys(x) {
+			for _, k := range slices.Sorted(maps.Keys(x)) {
 				walk(x[k])
 			}
 		}

@@ -3,6 +3,8 @@ package slackdouble
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 )
 
@@ -201,7 +203,7 @@ func (d *Double) giveUp(v *Delivery, why string) {
 // orphans are deliveries that a connection took with it; d.mu is held.
 func (d *Double) orphans(l *link) []*Delivery {
 	var out []*Delivery
-	for _, id := range sortedKeys(d.sock.pending) {
+	for _, id := range slices.Sorted(maps.Keys(d.sock.pending)) {
 		if v := d.sock.pending[id]; v.link == l && v.onTheWay && !v.acked && v.failed == "" {
 			out = append(out, v)
 		}
@@ -232,7 +234,7 @@ func (d *Double) lost(v *Delivery, l *link) {
 // undelivered are events that wait for a connection; d.mu is held.
 func (d *Double) undelivered() []*Delivery {
 	var out []*Delivery
-	for _, id := range sortedKeys(d.sock.pending) {
+	for _, id := range slices.Sorted(maps.Keys(d.sock.pending)) {
 		v := d.sock.pending[id]
 		if v.kind == "events_api" && !v.acked && v.failed == "" && (v.link == nil || v.link.dead) {
 			out = append(out, v)

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"html"
 	"html/template"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 )
@@ -38,7 +40,7 @@ func (d *Double) pageView() pageView {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	var v pageView
-	for _, id := range sortedKeys(d.channels) {
+	for _, id := range slices.Sorted(maps.Keys(d.channels)) {
 		ch := d.channels[id]
 		c := pageChannel{ID: ch.ID, Name: ch.Name}
 		for _, m := range ch.messages {

@@ -2,8 +2,9 @@ package slackdouble
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
-	"sort"
+	"slices"
 	"sync"
 	"time"
 )
@@ -175,14 +176,5 @@ func (d *Double) violation(format string, args ...any) {
 func (d *Double) Audit() []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return sortedKeys(d.audit)
-}
-
-func sortedKeys[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	sort.Strings(keys)
-	return keys
+	return slices.Sorted(maps.Keys(d.audit))
 }

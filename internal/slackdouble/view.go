@@ -193,12 +193,3 @@ func wrap(line string, width int) []string {
 	}
 	return out
 }
-
-// ShowThread renders a thread as it stands now.
-func ShowThread(messages []*Message, width int) string {
-	var parts []string
-	for _, m := range messages {
-		parts = append(parts, frame(m.lines(), m.ThreadTS != "", width))
-	}
-	return strings.Join(parts, "\n\n")
-}

@@ -3,9 +3,11 @@ package slackdouble
 import (
 	"encoding/json"
 	"io"
+	"maps"
 	"math"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -122,7 +124,7 @@ func (d *Double) answer(c *call) (int, object) {
 	if refused := d.authorize(c, m); refused != nil {
 		return http.StatusOK, refused
 	}
-	for _, name := range sortedKeys(c.args) {
+	for _, name := range slices.Sorted(maps.Keys(c.args)) {
 		if !strings.Contains(" "+m.args+" ", " "+name+" ") {
 			return http.StatusOK, failWith("invalid_arguments", "[ERROR] unknown argument: "+name)
 		}

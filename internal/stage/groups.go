@@ -1,6 +1,7 @@
 package stage
 
 import (
+	"maps"
 	"slices"
 	"sort"
 
@@ -126,10 +127,10 @@ func (s *Stage) offsetFetch(req *kmsg.OffsetFetchRequest) kmsg.Response {
 	all := s.commits()
 	if req.Version < 8 {
 		resp.Topics = []kmsg.OffsetFetchResponseTopic{}
-		for _, t := range sortedTopics(all[req.Group]) {
+		for _, t := range slices.Sorted(maps.Keys(all[req.Group])) {
 			rt := kmsg.NewOffsetFetchResponseTopic()
 			rt.Topic = t
-			for _, p := range sortedPartitions(all[req.Group][t]) {
+			for _, p := range slices.Sorted(maps.Keys(all[req.Group][t])) {
 				rp := kmsg.NewOffsetFetchResponseTopicPartition()
 				rp.Partition, rp.Offset = p, all[req.Group][t][p]
 				rt.Partitions = append(rt.Partitions, rp)
@@ -147,10 +148,10 @@ func (s *Stage) offsetFetch(req *kmsg.OffsetFetchRequest) kmsg.Response {
 func (s *Stage) offsetGroup(id string, topics map[string]map[int32]int64) kmsg.OffsetFetchResponseGroup {
 	g := kmsg.NewOffsetFetchResponseGroup()
 	g.Group = id
-	for _, t := range sortedTopics(topics) {
+	for _, t := range slices.Sorted(maps.Keys(topics)) {
 		rt := kmsg.NewOffsetFetchResponseGroupTopic()
 		rt.Topic, rt.TopicID = t, s.topicIDs[t]
-		for _, p := range sortedPartitions(topics[t]) {
+		for _, p := range slices.Sorted(maps.Keys(topics[t])) {
 			rp := kmsg.NewOffsetFetchResponseGroupTopicPartition()
 			rp.Partition, rp.Offset = p, topics[t][p]
 			rt.Partitions = append(rt.Partitions, rp)
@@ -158,24 +159,6 @@ func (s *Stage) offsetGroup(id string, topics map[string]map[int32]int64) kmsg.O
 		g.Topics = append(g.Topics, rt)
 	}
 	return g
-}
-
-func sortedTopics(m map[string]map[int32]int64) []string {
-	out := make([]string, 0, len(m))
-	for t := range m {
-		out = append(out, t)
-	}
-	sort.Strings(out)
-	return out
-}
-
-func sortedPartitions(m map[int32]int64) []int32 {
-	out := make([]int32, 0, len(m))
-	for p := range m {
-		out = append(out, p)
-	}
-	slices.Sort(out)
-	return out
 }
 
 // listOffsets answers for the data topics, which hold no records here: the end

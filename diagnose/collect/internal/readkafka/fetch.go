@@ -3,7 +3,8 @@ package readkafka
 import (
 	"context"
 	"fmt"
-	"sort"
+	"maps"
+	"slices"
 	"strconv"
 
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -60,7 +61,7 @@ func (s FetchSpec) request() *kmsg.FetchRequest {
 	req.SessionID, req.SessionEpoch = 0, -1
 	t := kmsg.NewFetchRequestTopic()
 	t.Topic, t.TopicID = s.Topic, s.TopicID
-	for _, p := range sortedParts(s.Offsets) {
+	for _, p := range slices.Sorted(maps.Keys(s.Offsets)) {
 		fp := kmsg.NewFetchRequestTopicPartition()
 		fp.Partition, fp.FetchOffset, fp.PartitionMaxBytes = p, s.Offsets[p], s.MaxBytes
 		fp.CurrentLeaderEpoch, fp.LastFetchedEpoch, fp.LogStartOffset = -1, -1, -1
@@ -93,21 +94,3 @@ func (s FetchSpec) decode(p *kmsg.FetchResponseTopicPartition) Fetched {
 func codeErr(code int16) error { return kerr.ErrorForCode(code) }
 
 func itoa(n int32) string { return strconv.Itoa(int(n)) }
-
-func sortedKeys(m map[string][]int32) []string {
-	out := make([]string, 0, len(m))
-	for k := range m {
-		out = append(out, k)
-	}
-	sort.Strings(out)
-	return out
-}
-
-func sortedParts(m map[int32]int64) []int32 {
-	out := make([]int32, 0, len(m))
-	for k := range m {
-		out = append(out, k)
-	}
-	sort.Slice(out, func(i, j int) bool { return out[i] < out[j] })
-	return out
-}

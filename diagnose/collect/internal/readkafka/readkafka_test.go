@@ -164,8 +164,8 @@ func TestTokens(t *testing.T) {
 	}
 	for range 2 {
 		got, err := token(t.Context())
-		if err != nil || got.reveal() != "tok-1" {
-			t.Fatalf("token %q, error %v", got.reveal(), err)
+		if err != nil || got.Reveal() != "tok-1" {
+			t.Fatalf("token %q, error %v", got.Reveal(), err)
 		}
 	}
 	if asked != 1 {
@@ -185,8 +185,8 @@ func TestTokenFileIsReadAnew(t *testing.T) {
 		if err := os.WriteFile(file, []byte(want+"\n"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if got, err := o.fromFile(t.Context()); err != nil || got.reveal() != want {
-			t.Errorf("token %q, %v; want %q", got.reveal(), err, want)
+		if got, err := o.fromFile(t.Context()); err != nil || got.Reveal() != want {
+			t.Errorf("token %q, %v; want %q", got.Reveal(), err, want)
 		}
 	}
 }

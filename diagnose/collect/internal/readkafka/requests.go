@@ -3,6 +3,8 @@ package readkafka
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -155,7 +157,7 @@ const (
 func (c *Client) ListOffsets(ctx context.Context, broker int32, parts map[string][]int32, at int64) (*kmsg.ListOffsetsResponse, error) {
 	req := kmsg.NewPtrListOffsetsRequest()
 	req.ReplicaID = -1
-	for _, topic := range sortedKeys(parts) {
+	for _, topic := range slices.Sorted(maps.Keys(parts)) {
 		t := kmsg.NewListOffsetsRequestTopic()
 		t.Topic = topic
 		for _, p := range parts[topic] {

@@ -26,7 +26,7 @@ func (s SASLConfig) mechanism() (sasl.Mechanism, error) {
 	case mechPlain:
 		return plain.Plain(func(context.Context) (plain.Auth, error) {
 			pass, err := s.loadPassword()
-			return plain.Auth{User: s.Username, Pass: pass.reveal()}, err
+			return plain.Auth{User: s.Username, Pass: pass.Reveal()}, err
 		}), nil
 	case mechScram2:
 		return scram.Sha256(s.scram), nil
@@ -40,7 +40,7 @@ func (s SASLConfig) mechanism() (sasl.Mechanism, error) {
 
 func (s SASLConfig) scram(context.Context) (scram.Auth, error) {
 	pass, err := s.loadPassword()
-	return scram.Auth{User: s.Username, Pass: pass.reveal()}, err
+	return scram.Auth{User: s.Username, Pass: pass.Reveal()}, err
 }
 
 func (s SASLConfig) loadPassword() (Secret, error) {
@@ -64,7 +64,7 @@ func (o OAuthConfig) mechanism() (sasl.Mechanism, error) {
 		if err != nil {
 			return oauth.Auth{}, fmt.Errorf("%w: sasl.oauth: %w", ErrCredentials, err)
 		}
-		return oauth.Auth{Token: t.reveal(), Extensions: o.Extensions}, nil
+		return oauth.Auth{Token: t.Reveal(), Extensions: o.Extensions}, nil
 	}), nil
 }
 
@@ -87,7 +87,7 @@ func (o OAuthConfig) fromEndpoint() (func(context.Context) (Secret, error), erro
 		if err != nil {
 			return nil, err
 		}
-		cc := clientcredentials.Config{ClientID: o.ClientID, ClientSecret: secret.reveal(), TokenURL: o.TokenURL, Scopes: o.Scopes}
+		cc := clientcredentials.Config{ClientID: o.ClientID, ClientSecret: secret.Reveal(), TokenURL: o.TokenURL, Scopes: o.Scopes}
 		// The token outlives the call that fetched it, so the caller's context
 		// must not be bound to it; the HTTP client has its own timeout.
 		t, err := cc.Token(context.WithValue(context.Background(), oauth2.HTTPClient, client))

@@ -3,36 +3,14 @@ package readkafka
 import (
 	"errors"
 	"fmt"
-	"log/slog"
 	"os"
 	"strings"
+
+	"github.com/kafka-oncall/kafka-oncall/internal/secret"
 )
 
 // Secret is a text that never prints: every way of formatting it gives "***".
-type Secret string
-
-const masked = "***"
-
-// String masks the secret.
-func (Secret) String() string { return masked }
-
-// GoString masks the secret in %#v.
-func (Secret) GoString() string { return masked }
-
-// Format masks the secret for every verb, %x and %q included.
-func (Secret) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(masked)) }
-
-// MarshalText masks the secret in JSON and YAML.
-func (Secret) MarshalText() ([]byte, error) { return []byte(masked), nil }
-
-// MarshalYAML masks the secret.
-func (Secret) MarshalYAML() ([]byte, error) { return []byte(masked), nil }
-
-// LogValue masks the secret in logs.
-func (Secret) LogValue() slog.Value { return slog.StringValue(masked) }
-
-// reveal returns the text, for the handshake only.
-func (s Secret) reveal() string { return string(s) }
+type Secret = secret.Text
 
 // source is a secret that comes from a file or an environment variable.
 type source struct {
