@@ -140,6 +140,10 @@ func (s *Server) diagnose(ctx context.Context, j lookJob) {
 		return // stopping: the row stays, the next start looks again
 	}
 	s.metrics.lookSeconds.Observe(time.Since(start).Seconds())
+	var packed store.Packed
+	if err == nil {
+		packed, err = s.pack(j, evidence, d)
+	}
 	v := verdictEvent{Job: j}
 	result := "ok"
 	if err != nil {
@@ -153,7 +157,7 @@ func (s *Server) diagnose(ctx context.Context, j lookJob) {
 			"confidence", string(d.Primary().Confidence), "subject", d.Primary().Subject, "took_ms", time.Since(start).Milliseconds())
 	}
 	s.metrics.looks.WithLabelValues(j.Purpose, result).Inc()
-	s.finish(ctx, func(tx *store.Tx) error { return s.storeVerdict(ctx, tx, v, evidence) })
+	s.finish(ctx, func(tx *store.Tx) error { return s.storeVerdict(ctx, tx, v, packed) })
 }
 
 // safely turns a panic in a rule or collector into an error.
@@ -171,8 +175,26 @@ func (s *Server) safely(ctx context.Context, j lookJob) (e diagnose.Evidence, d 
 	return e, d, err
 }
 
+// pack writes evidence down. It is done before the transaction: nobody else can
+// write while that is open, not even the webhook.
+func (s *Server) pack(j lookJob, e diagnose.Evidence, d diagnose.Diagnosis) (store.Packed, error) {
+	body, err := json.Marshal(e)
+	if err != nil {
+		return store.Packed{}, fmt.Errorf("encoding evidence: %w", err)
+	}
+	verdict, err := json.Marshal(d)
+	if err != nil {
+		return store.Packed{}, fmt.Errorf("encoding a diagnosis: %w", err)
+	}
+	owner := j.Incident
+	if owner == "" {
+		owner = j.ID
+	}
+	return store.Pack(store.Evidence{ID: j.ID, Incident: owner, Taken: s.deps.Now(), Diagnosis: verdict, Body: body})
+}
+
 // storeVerdict: evidence, and the event, and no more row, at once.
-func (s *Server) storeVerdict(ctx context.Context, tx *store.Tx, v verdictEvent, e diagnose.Evidence) error {
+func (s *Server) storeVerdict(ctx context.Context, tx *store.Tx, v verdictEvent, evidence store.Packed) error {
 	there, err := tx.DropLook(ctx, v.Job.ID)
 	if err != nil || !there {
 		return err
@@ -184,23 +206,7 @@ func (s *Server) storeVerdict(ctx context.Context, tx *store.Tx, v verdictEvent,
 	if err := tx.Put(ctx, it); err != nil || v.Diagnosis == nil {
 		return err
 	}
-	return s.storeEvidence(ctx, tx, v, e)
-}
-
-func (s *Server) storeEvidence(ctx context.Context, tx *store.Tx, v verdictEvent, e diagnose.Evidence) error {
-	body, err := json.Marshal(e)
-	if err != nil {
-		return fmt.Errorf("encoding evidence: %w", err)
-	}
-	d, err := json.Marshal(v.Diagnosis)
-	if err != nil {
-		return fmt.Errorf("encoding a diagnosis: %w", err)
-	}
-	owner := v.Job.Incident
-	if owner == "" {
-		owner = v.Job.ID
-	}
-	return tx.AddEvidence(ctx, store.Evidence{ID: v.Job.ID, Incident: owner, Taken: s.deps.Now(), Diagnosis: d, Body: body}, s.cfg.KeepEvidence)
+	return tx.AddEvidence(ctx, evidence, s.cfg.KeepEvidence)
 }
 
 // finish commits a result, however long it takes: the work was done.

@@ -60,18 +60,28 @@ type Evidence struct {
 	Body      []byte
 }
 
+// Packed is evidence that is ready to be stored.
+type Packed struct {
+	e    Evidence
+	body []byte
+}
+
+// Pack compresses evidence. It takes milliseconds (9 ms for 0.3 MB), so it has
+// its own step, before the transaction.
+func Pack(e Evidence) (Packed, error) {
+	body, err := compress(e.Body)
+	return Packed{e, body}, err
+}
+
 // AddEvidence stores evidence and keeps the first and the newest keep-1 of the
 // incident.
-func (t *Tx) AddEvidence(ctx context.Context, e Evidence, keep int) error {
-	packed, err := pack(e.Body)
-	if err != nil {
-		return err
-	}
+func (t *Tx) AddEvidence(ctx context.Context, p Packed, keep int) error {
+	e := p.e
 	if _, err := t.exec(ctx, `INSERT INTO evidence (id, incident, taken, diagnosis, body) VALUES (?, ?, ?, ?, ?)
-ON CONFLICT (id) DO NOTHING`, e.ID, e.Incident, e.Taken.UnixMilli(), e.Diagnosis, packed); err != nil {
+ON CONFLICT (id) DO NOTHING`, e.ID, e.Incident, e.Taken.UnixMilli(), e.Diagnosis, p.body); err != nil {
 		return err
 	}
-	_, err = t.exec(ctx, `DELETE FROM evidence WHERE incident = ?
+	_, err := t.exec(ctx, `DELETE FROM evidence WHERE incident = ?
 AND id NOT IN (SELECT id FROM evidence WHERE incident = ? ORDER BY taken DESC, id DESC LIMIT ?)
 AND id NOT IN (SELECT id FROM evidence WHERE incident = ? ORDER BY taken, id LIMIT 1)`,
 		e.Incident, e.Incident, keep-1, e.Incident)
@@ -103,7 +113,7 @@ func (s *Store) EvidenceOf(ctx context.Context, incident string) ([]Evidence, er
 	return out, typed("reading evidence", rows.Err())
 }
 
-func pack(body []byte) ([]byte, error) {
+func compress(body []byte) ([]byte, error) {
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
 	if _, err := z.Write(body); err != nil {

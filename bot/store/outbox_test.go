@@ -125,14 +125,23 @@ func TestMergeReplacesOnlyWhatIsSafe(t *testing.T) {
 	}
 }
 
+func packed(t *testing.T, e Evidence) Packed {
+	t.Helper()
+	p, err := Pack(e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
 func TestEvidenceIsBoundedAndKeepsTheFirst(t *testing.T) {
 	s := open(t, filepath.Join(t.TempDir(), "db"))
 	for i := range 10 {
 		update(t, s, func(tx *Tx) error {
-			return tx.AddEvidence(t.Context(), Evidence{
+			return tx.AddEvidence(t.Context(), packed(t, Evidence{
 				ID: string(rune('a' + i)), Incident: "i", Taken: t0.Add(time.Duration(i) * time.Minute),
 				Diagnosis: []byte("{}"), Body: []byte(strings.Repeat("x", 1000)),
-			}, 3)
+			}), 3)
 		})
 	}
 	got, err := s.EvidenceOf(t.Context(), "i")
@@ -150,7 +159,7 @@ func TestCleanKeepsOpenIncidents(t *testing.T) {
 			if err := tx.SaveIncident(ctx, i); err != nil {
 				return err
 			}
-			if err := tx.AddEvidence(ctx, Evidence{ID: i.ID, Incident: i.ID, Taken: t0, Diagnosis: []byte("{}")}, 5); err != nil {
+			if err := tx.AddEvidence(ctx, packed(t, Evidence{ID: i.ID, Incident: i.ID, Taken: t0, Diagnosis: []byte("{}")}), 5); err != nil {
 				return err
 			}
 		}
