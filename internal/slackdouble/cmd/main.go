@@ -110,15 +110,24 @@ func obey(s *slackdouble.Server, what string, o order) (any, error) {
 	case "connections":
 		return s.Connections(), nil
 	case "messages":
-		return s.Messages(o.Channel), nil
+		return list(s.Messages(o.Channel)), nil
 	case "thread":
-		return s.Thread(o.Channel, o.TS), nil
+		return list(s.Thread(o.Channel, o.TS)), nil
 	case "private":
-		return s.PrivateTo(o.User, o.Channel), nil
+		return list(s.PrivateTo(o.User, o.Channel)), nil
 	case "audit":
-		return s.Audit(), nil
+		return list(s.Audit()), nil
 	}
 	return nil, fmt.Errorf("no such order: %s", what)
+}
+
+// list makes an empty list of a nil one: clients in other languages are told []
+// where null would be another type.
+func list[T any](s []T) []T {
+	if s == nil {
+		return []T{}
+	}
+	return s
 }
 
 // outcome waits until a delivery was acknowledged or given up.
