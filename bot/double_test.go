@@ -229,7 +229,6 @@ func TestEndToEndFaults(t *testing.T) {
 		r.wantShown(`
 			Restart burst, probably harmless
 			  Firing again
-			  Restart burst, probably harmless
 			  Evidence and steps for restart burst
 		`)
 	})
