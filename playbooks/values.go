@@ -35,7 +35,7 @@ func CommonFacts() []diagnose.FactSpec {
 		{Name: "cluster", Unit: diagnose.UnitText, Meaning: "the cluster's name"},
 		{Name: "subject", Unit: diagnose.UnitText, Meaning: "what the finding is about, for example broker 3"},
 		{Name: "confidence", Unit: diagnose.UnitText, Meaning: "confirmed, likely, provisional or open"},
-		{Name: "next_look_seconds", Unit: diagnose.UnitSeconds, Meaning: "when the bot looks again"},
+		{Name: "next_look_seconds", Unit: diagnose.UnitSeconds, Meaning: "time until the evidence can tell more; the bot may look sooner"},
 		{Name: "broker", Unit: diagnose.UnitNone, Meaning: "the broker's id, when the subject is one", Optional: true},
 		{Name: "group", Unit: diagnose.UnitText, Meaning: "the group, when the subject is one", Optional: true},
 		{Name: "topic", Unit: diagnose.UnitText, Meaning: "the topic, when the subject is one", Optional: true},

@@ -121,7 +121,7 @@ func (t *theatre) open(ctx context.Context, speed float64) error {
 	if t.stage, err = stage.Open(ctx, t.rec, begin, t.clock.Now); err != nil {
 		return err
 	}
-	t.slack, err = slackdouble.Start("127.0.0.1:0", slackdouble.Options{})
+	t.slack, err = slackdouble.Start("127.0.0.1:0", slackdouble.Options{Stamp: t.clock.Now})
 	return err
 }
 

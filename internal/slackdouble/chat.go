@@ -185,7 +185,7 @@ func (d *Double) thread(ch *channel, m *Message, c *call) object {
 }
 
 func (d *Double) add(ch *channel, m *Message) {
-	m.TS = d.clock.next(d.opts.Now())
+	m.TS = d.clock.next(d.opts.Stamp())
 	ch.messages = append(ch.messages, m)
 	kind := Posted
 	if m.OnlyFor != "" {

@@ -97,7 +97,7 @@ func shown(m *Message, button string) (Button, error) {
 // clickPayload makes a block_actions payload; d.mu is held now, and when the
 // payload is made.
 func (d *Double) clickPayload(u User, ch *channel, m *Message, b Button) func(*link) object {
-	trigger, action := d.id("trigger"), d.clock.next(d.opts.Now())
+	trigger, action := d.id("trigger"), d.clock.next(d.opts.Stamp())
 	return func(l *link) object {
 		container := object{"type": "message", "message_ts": m.TS, "channel_id": ch.ID, "is_ephemeral": m.OnlyFor != ""}
 		if m.ThreadTS != "" {
@@ -168,7 +168,7 @@ func (d *Double) mentionEvent(m *Message) object {
 func (d *Double) event(inner object) object {
 	return object{
 		"type": "event_callback", "token": "fixed", "team_id": teamID, "api_app_id": appID, "event": inner,
-		"event_id": d.id("Ev"), "event_time": d.opts.Now().Unix(), "is_ext_shared_channel": false, "event_context": "double",
+		"event_id": d.id("Ev"), "event_time": d.opts.Stamp().Unix(), "is_ext_shared_channel": false, "event_context": "double",
 		"authorizations": []any{object{"enterprise_id": nil, "team_id": teamID, "user_id": botUser, "is_bot": true, "is_enterprise_install": false}},
 	}
 }

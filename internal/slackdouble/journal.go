@@ -39,7 +39,7 @@ type Entry struct {
 
 // note adds to the journal and wakes who waits. d.mu is held.
 func (d *Double) note(e Entry) {
-	e.Seq, e.At = len(d.journal)+1, d.opts.Now()
+	e.Seq, e.At = len(d.journal)+1, d.opts.Stamp()
 	if e.Message != nil {
 		e.Message = e.Message.clone()
 	}

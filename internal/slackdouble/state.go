@@ -12,9 +12,13 @@ import (
 // Options set up a double. The zero value is a workspace with one public channel
 // ("kafka-alerts", with the bot in it) and one person ("anna").
 type Options struct {
-	// Now is the clock of timestamps, lifetimes and rates; nil is time.Now.
-	// Deadlines of sockets run on the machine's clock.
+	// Now is the clock of lifetimes and rates; nil is time.Now. Deadlines of
+	// sockets run on the machine's clock.
 	Now func() time.Time
+	// Stamp is the clock of what people read: messages' timestamps and the
+	// journal's times. nil is Now. A demo that plays fast shows its own time, and
+	// is held to Slack's rates in real time.
+	Stamp func() time.Time
 	// Manifest is the app's manifest in YAML: its scopes, commands and events are
 	// what the double grants. Empty is all that the bot needs.
 	Manifest []byte
@@ -119,6 +123,9 @@ func New(o Options) (*Double, error) {
 func withDefaults(o Options) Options {
 	if o.Now == nil {
 		o.Now = time.Now
+	}
+	if o.Stamp == nil {
+		o.Stamp = o.Now
 	}
 	if len(o.Channels) == 0 {
 		o.Channels = []Channel{{ID: DefaultChannel, Name: "kafka-alerts"}}
