@@ -142,22 +142,15 @@ func (s *Store) Waiting() int64 { return s.waiting.Load() }
 
 // Inbox returns the oldest n rows.
 func (s *Store) Inbox(ctx context.Context, n int) ([]Item, error) {
-	rows, err := s.read.QueryContext(ctx, rebind("SELECT id, kind, body, received FROM inbox ORDER BY id LIMIT ?"), n)
-	if err != nil {
-		return nil, typed("reading the inbox", err)
-	}
-	defer rows.Close()
-	var out []Item
-	for rows.Next() {
-		var it Item
-		var at int64
-		if err := rows.Scan(&it.ID, &it.Kind, &it.Body, &at); err != nil {
-			return nil, typed("reading the inbox", err)
-		}
-		it.Received = fromMilli(at)
-		out = append(out, it)
-	}
-	return out, typed("reading the inbox", rows.Err())
+	return all(ctx, s, "reading the inbox", scanItem, "SELECT id, kind, body, received FROM inbox ORDER BY id LIMIT ?", n)
+}
+
+func scanItem(scan func(...any) error) (Item, error) {
+	var it Item
+	var at int64
+	err := scan(&it.ID, &it.Kind, &it.Body, &at)
+	it.Received = fromMilli(at)
+	return it, err
 }
 
 func fromMilli(ms int64) time.Time {

@@ -33,22 +33,16 @@ func (t *Tx) DropLook(ctx context.Context, id string) (bool, error) {
 
 // Looks returns the first n diagnoses to make, most urgent first.
 func (s *Store) Looks(ctx context.Context, n int) ([]Look, error) {
-	rows, err := s.read.QueryContext(ctx, rebind("SELECT id, priority, due, body FROM look ORDER BY priority, due, id LIMIT ?"), n)
-	if err != nil {
-		return nil, typed("reading diagnoses to make", err)
-	}
-	defer rows.Close()
-	var out []Look
-	for rows.Next() {
-		var l Look
-		var due int64
-		if err := rows.Scan(&l.ID, &l.Priority, &due, &l.Body); err != nil {
-			return nil, typed("reading diagnoses to make", err)
-		}
-		l.Due = fromMilli(due)
-		out = append(out, l)
-	}
-	return out, typed("reading diagnoses to make", rows.Err())
+	return all(ctx, s, "reading diagnoses to make", scanLook,
+		"SELECT id, priority, due, body FROM look ORDER BY priority, due, id LIMIT ?", n)
+}
+
+func scanLook(scan func(...any) error) (Look, error) {
+	var l Look
+	var due int64
+	err := scan(&l.ID, &l.Priority, &due, &l.Body)
+	l.Due = fromMilli(due)
+	return l, err
 }
 
 // Evidence is what one diagnosis rested on. Body and Diagnosis are JSON.
@@ -90,27 +84,21 @@ AND id NOT IN (SELECT id FROM evidence WHERE incident = ? ORDER BY taken, id LIM
 
 // EvidenceOf returns what is kept of an incident, oldest first.
 func (s *Store) EvidenceOf(ctx context.Context, incident string) ([]Evidence, error) {
-	rows, err := s.read.QueryContext(ctx, rebind(
-		"SELECT id, incident, taken, diagnosis, body FROM evidence WHERE incident = ? ORDER BY taken, id"), incident)
-	if err != nil {
-		return nil, typed("reading evidence", err)
+	return all(ctx, s, "reading evidence", scanEvidence,
+		"SELECT id, incident, taken, diagnosis, body FROM evidence WHERE incident = ? ORDER BY taken, id", incident)
+}
+
+func scanEvidence(scan func(...any) error) (Evidence, error) {
+	var e Evidence
+	var at int64
+	var packed []byte
+	if err := scan(&e.ID, &e.Incident, &at, &e.Diagnosis, &packed); err != nil {
+		return e, err
 	}
-	defer rows.Close()
-	var out []Evidence
-	for rows.Next() {
-		var e Evidence
-		var at int64
-		var packed []byte
-		if err := rows.Scan(&e.ID, &e.Incident, &at, &e.Diagnosis, &packed); err != nil {
-			return nil, typed("reading evidence", err)
-		}
-		if e.Body, err = unpack(packed); err != nil {
-			return nil, err
-		}
-		e.Taken = fromMilli(at)
-		out = append(out, e)
-	}
-	return out, typed("reading evidence", rows.Err())
+	e.Taken = fromMilli(at)
+	var err error
+	e.Body, err = unpack(packed)
+	return e, err
 }
 
 func compress(body []byte) ([]byte, error) {
@@ -153,44 +141,28 @@ ON CONFLICT (id) DO UPDATE SET body = excluded.body`, a.ID, a.Key, a.Created.Uni
 	return err
 }
 
+const askColumns = `SELECT id, "key", created, body FROM ask WHERE `
+
 // AskByID returns one question; ok is false when there is none.
 func (s *Store) AskByID(ctx context.Context, id string) (Ask, bool, error) {
-	return s.ask(ctx, `SELECT id, "key", created, body FROM ask WHERE id = ?`, id)
+	return first(ctx, s, "reading a question", scanAsk, askColumns+"id = ?", id)
 }
 
 // AskByKey returns the newest question with a key since a moment.
 func (s *Store) AskByKey(ctx context.Context, key string, since time.Time) (Ask, bool, error) {
-	return s.ask(ctx, `SELECT id, "key", created, body FROM ask WHERE "key" = ? AND created >= ? ORDER BY created DESC, id LIMIT 1`,
-		key, since.UnixMilli())
+	return first(ctx, s, "reading a question", scanAsk,
+		askColumns+`"key" = ? AND created >= ? ORDER BY created DESC, id LIMIT 1`, key, since.UnixMilli())
 }
 
 // AsksSince returns the questions since a moment, oldest first.
 func (s *Store) AsksSince(ctx context.Context, since time.Time) ([]Ask, error) {
-	rows, err := s.read.QueryContext(ctx, rebind(`SELECT id, "key", created, body FROM ask WHERE created >= ? ORDER BY created, id`), since.UnixMilli())
-	if err != nil {
-		return nil, typed("reading questions", err)
-	}
-	defer rows.Close()
-	var out []Ask
-	for rows.Next() {
-		var a Ask
-		var at int64
-		if err := rows.Scan(&a.ID, &a.Key, &at, &a.Body); err != nil {
-			return nil, typed("reading questions", err)
-		}
-		a.Created = fromMilli(at)
-		out = append(out, a)
-	}
-	return out, typed("reading questions", rows.Err())
+	return all(ctx, s, "reading questions", scanAsk, askColumns+"created >= ? ORDER BY created, id", since.UnixMilli())
 }
 
-func (s *Store) ask(ctx context.Context, query string, args ...any) (Ask, bool, error) {
+func scanAsk(scan func(...any) error) (Ask, error) {
 	var a Ask
 	var at int64
-	err := s.read.QueryRowContext(ctx, rebind(query), args...).Scan(&a.ID, &a.Key, &at, &a.Body)
-	if noRows(err) {
-		return a, false, nil
-	}
+	err := scan(&a.ID, &a.Key, &at, &a.Body)
 	a.Created = fromMilli(at)
-	return a, err == nil, typed("reading a question", err)
+	return a, err
 }

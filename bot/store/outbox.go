@@ -95,20 +95,13 @@ const outColumns = "o.seq, o.lane, o.thread, o.kind, o.body, o.rev, o.created, o
 
 // Lanes returns the lanes with a row that may go now, sorted.
 func (s *Store) Lanes(ctx context.Context, now time.Time) ([]string, error) {
-	rows, err := s.read.QueryContext(ctx, rebind("SELECT DISTINCT o.lane"+eligible+" AND o.due <= ? ORDER BY o.lane"), now.UnixMilli())
-	if err != nil {
-		return nil, typed("reading the outbox", err)
-	}
-	defer rows.Close()
-	var out []string
-	for rows.Next() {
-		var l string
-		if err := rows.Scan(&l); err != nil {
-			return nil, typed("reading the outbox", err)
-		}
-		out = append(out, l)
-	}
-	return out, typed("reading the outbox", rows.Err())
+	return all(ctx, s, "reading the outbox", scanLane, "SELECT DISTINCT o.lane"+eligible+" AND o.due <= ? ORDER BY o.lane", now.UnixMilli())
+}
+
+func scanLane(scan func(...any) error) (string, error) {
+	var lane string
+	err := scan(&lane)
+	return lane, err
 }
 
 // NextDue returns when the next row may go; ok is false when none waits for
@@ -124,13 +117,8 @@ func (s *Store) NextDue(ctx context.Context, after time.Time) (time.Time, bool, 
 
 // Next returns a lane's first row that may go now.
 func (s *Store) Next(ctx context.Context, lane string, now time.Time) (Out, bool, error) {
-	row := s.read.QueryRowContext(ctx, rebind("SELECT "+outColumns+eligible+
-		" AND o.lane = ? AND o.due <= ? ORDER BY o.kind <> 'root', o.seq LIMIT 1"), lane, now.UnixMilli())
-	o, err := scanOut(row.Scan)
-	if noRows(err) {
-		return o, false, nil
-	}
-	return o, err == nil, typed("reading the outbox", err)
+	return first(ctx, s, "reading the outbox", scanOut, "SELECT "+outColumns+eligible+
+		" AND o.lane = ? AND o.due <= ? ORDER BY o.kind <> 'root', o.seq LIMIT 1", lane, now.UnixMilli())
 }
 
 func scanOut(scan func(...any) error) (Out, error) {

@@ -2,6 +2,8 @@ package store
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"time"
 )
 
@@ -33,24 +35,24 @@ details_ts = excluded.details_ts, roots = excluded.roots, previous = excluded.pr
 
 const threadColumns = "SELECT id, lane, channel, root_ts, details_ts, roots, previous, reason FROM thread WHERE id = ?"
 
-func scanThread(scan func(...any) error) (Thread, bool, error) {
+func scanThread(scan func(...any) error) (Thread, error) {
 	var h Thread
 	err := scan(&h.ID, &h.Lane, &h.Channel, &h.RootTS, &h.DetailsTS, &h.Roots, &h.Previous, &h.Reason)
-	if noRows(err) {
+	return h, err
+}
+
+// Thread returns a thread inside the transaction.
+func (t *Tx) Thread(ctx context.Context, id string) (Thread, bool, error) {
+	h, err := scanThread(t.tx.QueryRowContext(ctx, rebind(threadColumns), id).Scan)
+	if errors.Is(err, sql.ErrNoRows) {
 		return h, false, nil
 	}
 	return h, err == nil, err
 }
 
-// Thread returns a thread inside the transaction.
-func (t *Tx) Thread(ctx context.Context, id string) (Thread, bool, error) {
-	return scanThread(t.tx.QueryRowContext(ctx, rebind(threadColumns), id).Scan)
-}
-
 // Thread returns a thread; ok is false when there is none.
 func (s *Store) Thread(ctx context.Context, id string) (Thread, bool, error) {
-	h, ok, err := scanThread(s.read.QueryRowContext(ctx, rebind(threadColumns), id).Scan)
-	return h, ok, typed("reading a thread", err)
+	return first(ctx, s, "reading a thread", scanThread, threadColumns, id)
 }
 
 // MoveLane puts a thread's waiting rows into other lanes, by their old lane.

@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"time"
 )
 
@@ -107,38 +106,23 @@ ON CONFLICT (incident, number) DO UPDATE SET ended = excluded.ended, class = exc
 	return err
 }
 
+const incidentColumns = "SELECT id, cluster, phase, opened, changed, body FROM incident WHERE "
+
 // Incidents returns the stored states that are not in the given phase, oldest
 // first.
 func (s *Store) Incidents(ctx context.Context, notPhase string) ([]Incident, error) {
-	rows, err := s.read.QueryContext(ctx, rebind(
-		"SELECT id, cluster, phase, opened, changed, body FROM incident WHERE phase <> ? ORDER BY opened, id"), notPhase)
-	if err != nil {
-		return nil, typed("reading incidents", err)
-	}
-	defer rows.Close()
-	var out []Incident
-	for rows.Next() {
-		var i Incident
-		var opened, changed int64
-		if err := rows.Scan(&i.ID, &i.Cluster, &i.Phase, &opened, &changed, &i.Body); err != nil {
-			return nil, typed("reading incidents", err)
-		}
-		i.Opened, i.Changed = fromMilli(opened), fromMilli(changed)
-		out = append(out, i)
-	}
-	return out, typed("reading incidents", rows.Err())
+	return all(ctx, s, "reading incidents", scanIncident, incidentColumns+"phase <> ? ORDER BY opened, id", notPhase)
 }
 
 // Incident returns one stored state; ok is false when there is none.
-func (s *Store) Incident(ctx context.Context, id string) (i Incident, ok bool, err error) {
-	var opened, changed int64
-	err = s.read.QueryRowContext(ctx, rebind("SELECT id, cluster, phase, opened, changed, body FROM incident WHERE id = ?"), id).
-		Scan(&i.ID, &i.Cluster, &i.Phase, &opened, &changed, &i.Body)
-	if noRows(err) {
-		return i, false, nil
-	}
-	i.Opened, i.Changed = fromMilli(opened), fromMilli(changed)
-	return i, err == nil, typed("reading an incident", err)
+func (s *Store) Incident(ctx context.Context, id string) (Incident, bool, error) {
+	return first(ctx, s, "reading an incident", scanIncident, incidentColumns+"id = ?", id)
 }
 
-func noRows(err error) bool { return errors.Is(err, sql.ErrNoRows) }
+func scanIncident(scan func(...any) error) (Incident, error) {
+	var i Incident
+	var opened, changed int64
+	err := scan(&i.ID, &i.Cluster, &i.Phase, &opened, &changed, &i.Body)
+	i.Opened, i.Changed = fromMilli(opened), fromMilli(changed)
+	return i, err
+}
