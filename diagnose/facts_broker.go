@@ -160,7 +160,7 @@ func (b *brokerFacts) cite(s Signal, value string) Citation {
 // a sibling means zero.
 func lazy(s Signal) bool {
 	switch s {
-	case SignalEvictions, SignalFetchBytesMean, SignalFetchBytesP50, SignalFetchBytesP99, SignalErrorsAny:
+	case SignalEvictions, SignalConnectionsMade, SignalFetchBytesMean, SignalFetchBytesP50, SignalFetchBytesP99, SignalErrorsAny:
 		return false
 	default:
 		return true

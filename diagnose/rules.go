@@ -27,6 +27,8 @@ func JudgedClasses() []Class {
 func fetchRules() []Rule {
 	return []Rule{
 		restartBurstRule(), cacheThrashRule(), cacheSaturatedRule(), cacheNearLimitRule(),
+		deadSessionTurnoverRule(), followerChurnRule(), leakingClientRule(), epochMismatchRule(),
+		misroutedSessionsRule(), sessionsDisabledRule(),
 		lagStableGroupRule(), quietRule(), undecidedRule(),
 	}
 }

@@ -30,6 +30,9 @@ const (
 	SignalLeaveRequests Signal = "requests.leave_group"
 	// SignalJoinRequests counts joins [RequestsPerSec JoinGroup].
 	SignalJoinRequests Signal = "requests.join_group"
+	// SignalConnectionsMade counts opened client connections [socket-server-metrics
+	// connection-creation-total], one series a listener and network thread.
+	SignalConnectionsMade Signal = "connections_made"
 	// SignalFetchBytesMean, P50 and P99 are gauges in bytes [RequestBytes FetchConsumer].
 	SignalFetchBytesMean Signal = "fetch_bytes.mean"
 	SignalFetchBytesP50  Signal = "fetch_bytes.p50"
@@ -81,7 +84,7 @@ const (
 func BrokerSignals() []Signal {
 	return sorted([]Signal{
 		SignalProcessStart, SignalLeaders, SignalUnderReplicated, SignalBrokerState, SignalSessions,
-		SignalCachedPartitions, SignalEvictions, SignalFetchRequests, SignalLeaveRequests, SignalJoinRequests,
+		SignalCachedPartitions, SignalEvictions, SignalFetchRequests, SignalLeaveRequests, SignalJoinRequests, SignalConnectionsMade,
 		SignalFetchBytesMean, SignalFetchBytesP50, SignalFetchBytesP99, SignalHeartbeatP99, SignalErrorsAny,
 		SignalErrors70, SignalErrors71, SignalErrors106, SignalNotLeaderFetch, SignalNotLeaderList,
 		SignalRebootstrap, SignalHeartbeat25, SignalOffsetCommit25, SignalGroupBeat25, SignalSyncGroup25,

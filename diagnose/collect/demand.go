@@ -182,8 +182,8 @@ func applyCensus(d *diagnose.Demand, census []diagnose.Software) {
 	with, without := 0, 0
 	for _, s := range census {
 		switch {
-		case s.Name == botSoftware:
-		case sessionless(s.Name):
+		case s.Name == diagnose.BotSoftware:
+		case s.Sessionless():
 			without += s.Connections
 		default:
 			with += s.Connections
@@ -200,21 +200,6 @@ func applyCensus(d *diagnose.Demand, census []diagnose.Software) {
 		why = d.Error + "; " + why
 	}
 	d.Error = why
-}
-
-// botSoftware is the bot's own entry in the census.
-const botSoftware = "kafka-oncall"
-
-// sessionless recognises libraries that send every fetch without a session
-// (id 0, epoch -1): librdkafka with its bindings, and Sarama.
-func sessionless(name string) bool {
-	n := strings.ToLower(name)
-	for _, prefix := range []string{"librdkafka", "confluent-kafka-", "sarama", "rdkafka", "node-rdkafka"} {
-		if strings.HasPrefix(n, prefix) {
-			return true
-		}
-	}
-	return false
 }
 
 // fetcherCounts reads num.replica.fetchers by broker, where it is readable.

@@ -68,7 +68,7 @@ func TestDemandWithACensus(t *testing.T) {
 	}{
 		{"none exported", nil, 4, diagnose.StatusOK},
 		{"only Java", []diagnose.Software{{Name: "apache-kafka-java", Connections: 9}}, 4, diagnose.StatusOK},
-		{"only librdkafka", []diagnose.Software{{Name: "librdkafka", Connections: 9}, {Name: botSoftware, Connections: 3}}, 0, diagnose.StatusPartial},
+		{"only librdkafka", []diagnose.Software{{Name: "librdkafka", Connections: 9}, {Name: diagnose.BotSoftware, Connections: 3}}, 0, diagnose.StatusPartial},
 		{"half", []diagnose.Software{{Name: "apache-kafka-java", Connections: 5}, {Name: "confluent-kafka-python", Connections: 5}}, 2, diagnose.StatusPartial},
 		{"unknown counts", []diagnose.Software{{Name: "somebody", Connections: 5}}, 4, diagnose.StatusOK},
 	} {

@@ -1,0 +1,75 @@
+package diagnose
+
+import "fmt"
+
+func deadSessionTurnoverRule() Rule {
+	return Rule{
+		Class: DeadSessionTurnover,
+		Needs: []Need{NeedBrokerMetrics, NeedSlots, NeedDemand},
+		Conditions: []string{
+			"evictions in the window, and errors 70 ÷ evictions < 0.1: nobody used the evicted sessions",
+			"sessions ≥ 95 % of the capacity",
+			"demand < 80 % of the capacity",
+			"no library that opens a session with every fetch is connected, and the sessions came with new connections, as far as those are counted",
+		},
+		Corroboration: []string{
+			"demand bounded from above by connections",
+			"evictions below the ceiling of capacity − demand in 120 s: newcomers get their slot",
+		},
+		Source:   "KIP-227: dead sessions stay until a slot is needed; measured: 64 evictions, 0 errors, in waves of capacity − live sessions",
+		Explains: []Class{CacheNearLimit},
+		Provides: turnoverFacts(),
+		Judge:    func(f *facts) []Outcome { return f.eachBroker(judgeTurnover) },
+	}
+}
+
+func judgeTurnover(b *brokerFacts) Outcome {
+	c := b.cache()
+	t := b.turnover(c)
+	if o, stop := b.deadEvictions(t); stop {
+		return o
+	}
+	if o, stop := b.unknownSize(c); stop {
+		return o
+	}
+	s, leaky := b.leakySoftware()
+	stayed, counted := t.withoutConnections(total(t.evictions))
+	switch {
+	case !c.full(b.f.l):
+		return no("the cache has room: at most %s of %s sessions", count(c.sessions), count(c.capacity))
+	case float64(c.demand.low) >= b.f.l.NearShare*c.capacity:
+		return no("%s: too many for a cache of %s to be full of dead sessions", b.demandWords(), count(c.capacity))
+	case leaky:
+		return no("%s is connected, which opens a session with every fetch", s.label())
+	case counted && stayed:
+		return no("only %s opened for %s: clients that stay connected opened the sessions", plural(t.connected, "connection was", "connections were"), plural(total(t.evictions), "evicted session", "evicted sessions"))
+	default:
+		return turnsOver(b, c, t, counted)
+	}
+}
+
+func turnsOver(b *brokerFacts, c cache, t turnover, counted bool) Outcome {
+	o := Outcome{
+		Answer: Yes, Citations: b.deadCitations(c, t), Facts: b.turnoverValues(c, t),
+		Summary: fmt.Sprintf("The fetch session cache of broker %d is full of sessions nobody uses any more, and they make room when a slot is needed: %s in %s, %s. Clients notice nothing.",
+			b.ID, plural(total(t.evictions), "eviction", "evictions"), span(b.f.cacheWindow()), plural(total(t.errors), "session error", "session errors")),
+	}
+	if t.ceiling {
+		o.Summary = fmt.Sprintf("Short-lived clients leave dead fetch sessions on broker %d faster than they expire: %s in %s, and hardly a session error. Nobody loses a session in use, but newcomers get none and fetch in full.",
+			b.ID, plural(total(t.evictions), "eviction", "evictions"), span(b.f.cacheWindow()))
+	}
+	switch {
+	case c.demand.low < 0:
+		o.Missing = append(o.Missing, "the number of clients that need a session is not known")
+		o.Blind = append(o.Blind, NeedDemand)
+	case c.demand.high < 0:
+		o.Missing = append(o.Missing, "clients outside groups are not counted: connections are not exported")
+	case !c.below(b.f.l.NearShare):
+		o.Missing = append(o.Missing, fmt.Sprintf("a bound on clients outside groups: there are %s", plural(c.demand.high, "connection", "connections")))
+	}
+	if t.ceiling && !counted {
+		o.Alternatives = append(o.Alternatives, Alternative{LeakingClient, becauseLeak})
+		o.Decides = "new connections on this broker: about one for each evicted session means short-lived clients, hardly any means a client that leaks"
+	}
+	return o
+}
