@@ -19,6 +19,10 @@ type Evidence struct {
 	WindowSeconds int      `json:"window_seconds"`
 	Trigger       *Trigger `json:"trigger,omitempty"`
 	Target        Target   `json:"target"`
+	// TargetReading says whether the target exists: empty = there is no such
+	// broker, group or topic, unreachable = a broker that is down. The zero value
+	// says nothing.
+	TargetReading Reading `json:"target_reading,omitzero"`
 
 	// Cluster is what the admin API says about the cluster as a whole.
 	Cluster Cluster `json:"cluster"`
@@ -110,6 +114,9 @@ type Broker struct {
 	Settings map[string]Setting `json:"settings,omitempty"`
 	// Leading is the number of partitions this broker leads by metadata.
 	Leading *int `json:"leading,omitempty"`
+	// Awaited is the number of partitions whose preferred leader this broker is
+	// and which another broker leads: what the next preferred election brings back.
+	Awaited *int `json:"awaited,omitempty"`
 	// Demand is how many fetch sessions this broker has to hold.
 	Demand Demand `json:"demand"`
 	// Software counts client connections by library (socket-server-metrics).

@@ -98,6 +98,7 @@ func removals(e Evidence) []removal {
 			removal{p + "demand", func(e *Evidence) { e.Brokers[i].Demand = Demand{Reading: skipped, Connections: -1} }},
 			removal{p + "connections", func(e *Evidence) { e.Brokers[i].Demand.Connections = -1 }},
 			removal{p + "leading", func(e *Evidence) { e.Brokers[i].Leading = nil }},
+			removal{p + "awaited", func(e *Evidence) { e.Brokers[i].Awaited = nil }},
 		)
 		for _, s := range slices.Sorted(maps.Keys(b.Signals)) {
 			out = append(out,

@@ -14,6 +14,8 @@ func undecidedRule() Rule {
 		},
 		Source: "docs/adr/0002: honest doubt names the candidates and the observation that decides",
 		Provides: []FactSpec{
+			{Name: "absent", Unit: UnitText, Meaning: "yes when what was asked about is not there", Optional: true},
+			{Name: "down", Unit: UnitText, Meaning: "yes when it is a broker to which partitions are assigned", Optional: true},
 			{Name: "candidates", Unit: UnitText, Meaning: "the classes that are left, by code, with commas", Optional: true},
 			{Name: "blind", Unit: UnitText, Meaning: "yes when nothing odd was seen and too little could be read, else no"},
 			{Name: "window_seconds", Unit: UnitSeconds, Meaning: "the span that was checked"},
@@ -105,6 +107,28 @@ func undecidedFacts(f *facts, alternatives []Alternative, blind bool) []Fact {
 		out = append(out, factText("candidates", strings.Join(codes, ", ")))
 	}
 	return out
+}
+
+// noSubject answers a question about something that is not there. No rule runs:
+// nothing wrong with a name nobody uses is no good news.
+func noSubject(f *facts) (Outcome, bool) {
+	r := f.e.TargetReading
+	if r.Status != StatusEmpty && r.Status != StatusUnreachable && r.Status != StatusForbidden {
+		return Outcome{}, false
+	}
+	o := Outcome{
+		Answer: Unknown, Subject: targetSubject(f), Summary: capital(r.Error) + ". Nothing was judged.",
+		Citations: []Citation{cite("target_reading", r.Error, r)},
+		Facts:     append(undecidedFacts(f, nil, false), factYes("absent", true), factYes("down", r.Status == StatusUnreachable)),
+	}
+	o.Decides = "the name as the cluster has it"
+	if r.Status == StatusUnreachable {
+		o.Decides = "why the broker is down: its process, its host, its log"
+	}
+	if r.Hint != "" {
+		o.Decides += "; the bot " + r.Hint
+	}
+	return o, true
 }
 
 // maxOpen bounds the open classes that a blind answer names.

@@ -321,6 +321,15 @@ func (s State) resolved(sub Subject) *int32 {
 	return s.Diagnosis.Target.Broker
 }
 
+// unresolved is the instance that the incident is about, "" when it is about
+// something else or the instance is known to be a broker.
+func (s State) unresolved() string {
+	if subjects, _ := s.subjects(); len(subjects) > 0 && subjects[0].Kind == SubjectInstance {
+		return subjects[0].Name
+	}
+	return ""
+}
+
 // trigger is the alert that a diagnosis is told about.
 func (s State) trigger() *diagnose.Trigger {
 	for _, firing := range []bool{true, false} {

@@ -25,6 +25,8 @@ type collection struct {
 	watcher  diagnose.Watcher
 	scan     scanResult
 	groups   []diagnose.Group
+	// exists says whether what was asked about does.
+	exists diagnose.Reading
 	ended    time.Time
 }
 
@@ -71,6 +73,7 @@ func (c *collection) run(outer context.Context) {
 	c.addSample(again.wait(outer))
 	c.clients = clients.wait(outer)
 	c.facts = facts.wait(outer)
+	c.exists = c.subject(ctx)
 	c.prom = prom.wait(outer)
 	c.ended = c.now()
 }
