@@ -148,10 +148,10 @@ func (l *loss) generationGap() (gap bool, from, to int32) {
 func coordinatorTroubleView(l *loss) view {
 	c := CoordinatorTrouble
 	switch {
-	case l.coord.well == isNo:
-		return match(c, l.coord.why)
 	case l.leave.answer == isYes && l.called.answer != isYes:
 		return exclude(c, "the member left by itself")
+	case l.coord.well == isNo:
+		return match(c, l.coord.why)
 	case l.leftAtOnce():
 		return exclude(c, "it was dropped sooner after its last commit than a coordinator in trouble takes")
 	case l.coord.well == isYes:

@@ -145,7 +145,7 @@ func (l *loss) calls(m membership) signalView {
 		return signalView{why: "the coordinator's metrics were not read", blind: true}
 	}
 	v := signalView{answer: isNo}
-	var noise float64
+	var early []step
 	var last time.Time
 	seen := 0
 	first := m.firstLoss(l)
@@ -156,9 +156,10 @@ func (l *loss) calls(m membership) signalView {
 		}
 		seen++
 		last = c.last
-		v.n += increaseAfter(c, l.after)
-		noise += c.increase(l.s.f.from(), first)
-		if v.cite.Path == "" || increaseAfter(c, l.after) > 0 {
+		n := l.callsIn(c, b)
+		v.n += n
+		early = append(early, c.within(l.s.f.from(), first)...)
+		if v.cite.Path == "" || n > 0 {
 			v.cite = b.cite(s, "")
 		}
 	}
@@ -177,18 +178,38 @@ func (l *loss) calls(m membership) signalView {
 	if others := m.others(l); others > 0 {
 		v.answer = dontKnow
 		v.why = fmt.Sprintf("errors 25 at broker %d can come from %s that lost members there", b.ID, plural(others, "other group", "other groups"))
-	} else if noise > 0 {
+	} else if recurring(early) {
 		v.answer = dontKnow
 		v.why = fmt.Sprintf("errors 25 at broker %d went on before the first loss already", b.ID)
 	}
 	return v
 }
 
-// increaseAfter sums the steps that end after a moment.
-func increaseAfter(c counter, t time.Time) float64 {
+// recurring says that errors came again and again before the first loss, as from
+// a tool that commits from outside. A single time belongs to a loss of its own.
+func recurring(early []step) bool {
+	slices.SortFunc(early, func(a, b step) int { return a.at.Compare(b.at) })
+	return len(early) > 1 && early[len(early)-1].at.Sub(early[0].at) > time.Minute
+}
+
+// callsIn counts the errors of a counter that the lost member can have got. The
+// counter is the broker's, so the time has to fit: a process that calls with an
+// old id rejoins at once, and one that was removed calls at its next heartbeat.
+// Errors long after its return, or long ago while it is still away, are somebody
+// else's.
+func (l *loss) callsIn(c counter, b *brokerFacts) float64 {
+	removed := l.leave.answer == isYes
+	slack := 2*b.sc.every + l.heartbeat()
+	if !removed {
+		slack += max(l.session(), 45*time.Second) // at least the default since KIP-735
+	}
 	n := 0.0
 	for _, s := range c.steps {
-		if s.at.After(t) {
+		fits := !s.at.After(l.by.Add(slack)) || !removed && s.at.After(l.s.f.at().Add(-slack))
+		if l.back != nil {
+			fits = !s.at.After(l.back.at.Add(slack))
+		}
+		if s.at.After(l.after) && fits {
 			n += s.n
 		}
 	}
@@ -235,6 +256,6 @@ func (l *loss) pendingSync() (float64, Citation) {
 	if !c.known {
 		return 0, Citation{}
 	}
-	n := increaseAfter(c, l.after)
+	n := l.callsIn(c, b)
 	return n, b.cite(SignalSyncGroup25, fmt.Sprintf("%s on SyncGroup at broker %d since %s", plural(n, "UNKNOWN_MEMBER_ID", "UNKNOWN_MEMBER_ID"), b.ID, clock(l.after)))
 }

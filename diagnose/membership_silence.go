@@ -289,22 +289,23 @@ func (l *loss) pace() time.Duration {
 	return took / time.Duration(records)
 }
 
-// backlog says that the group's lag was above zero all through a span.
+// backlog says that the group's lag was above zero before and in a span, in two
+// looks at least. Later looks do not count: the stall makes a lag of its own.
 func (l *loss) backlog(from, to time.Time) bool {
 	if !l.s.g.LagReading.Usable() {
 		return false
 	}
-	seen := false
+	seen := 0
 	for _, p := range l.s.g.Lag {
-		if p.At.Before(from.Add(-time.Minute)) || p.At.After(to.Add(time.Minute)) {
+		if p.At.Before(from.Add(-time.Minute)) || p.At.After(to) {
 			continue
 		}
 		if p.Total <= 0 {
 			return false
 		}
-		seen = true
+		seen++
 	}
-	return seen
+	return seen >= 2
 }
 
 // words writes the silence as an interval, or as one number where it is one.

@@ -171,6 +171,13 @@ func TestCoordinatorCountersAreAttributed(t *testing.T) {
 		{"refused all the time", func(x *tale) {
 			x.events = map[Signal][]event{SignalOffsetCommit25: waves(8, ago(lasting(500)), ago(lasting(300)), ago(lasting(100)))}
 		}, isNo, dontKnow},
+		{"somebody was refused once, before", func(x *tale) {
+			x.events = map[Signal][]event{SignalOffsetCommit25: {{ago(lasting(300)), 3}}}
+		}, isNo, isNo},
+		// The member is back at 118 s; whoever is refused at 20 s is somebody else.
+		{"refused long after its return", func(x *tale) {
+			x.events = map[Signal][]event{SignalOffsetCommit25: {{ago(lasting(10)), 3}}}
+		}, isNo, isNo},
 		{"not exported", func(x *tale) { x.change = noBrokerMetrics }, dontKnow, dontKnow},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -398,4 +405,46 @@ func largeGroup() Evidence {
 		g.History.Records = append(g.History.Records, GroupRecord{At: ago(lasting(500 - float64(i)/4)), StateAt: ago(lasting(501 - float64(i)/4)), Generation: int32(10 + i), Members: ms})
 	}
 	return e
+}
+
+// A group that is shut down whole is no trouble of its coordinator, and does not
+// hide what happened to it before. The errors 25 are another group's, later.
+func TestShutDownAfterALoss(t *testing.T) {
+	x := stalled()
+	x.turns = append(x.turns, turn{start: ago(lasting(60)), at: ago(lasting(60))})
+	x.events = map[Signal][]event{SignalOffsetCommit25: {{ago(lasting(110)), 3}}, SignalLeaveRequests: {{ago(lasting(60)), 2}}, SignalHeartbeat25: {{ago(lasting(2)), 4}}}
+	x.change = noWatcher
+	d := Classify(x.evidence(), DefaultLimits())
+	var got []string
+	for _, f := range d.Findings {
+		got = append(got, string(f.Class))
+	}
+	if s := strings.Join(got, " "); s != "session-timeout rolling-deploy" {
+		t.Errorf("found %s: %s", s, d.Primary().Summary)
+	}
+}
+
+// The pace is only known from a backlog before the stall: the stall makes one.
+func TestPaceNeedsABacklogBefore(t *testing.T) {
+	lag := func(at ...float64) []LagPoint {
+		var out []LagPoint
+		for _, a := range at {
+			out = append(out, LagPoint{At: ago(lasting(a)), Total: 50})
+		}
+		return out
+	}
+	for name, c := range map[string]struct {
+		lag  []LagPoint
+		want bool
+	}{
+		"two looks before": {lag(200, 190), true}, "one look before": {lag(190), false},
+		"looks after only": {lag(170, 160, 150), false}, "one before, one after": {lag(190, 170), false},
+	} {
+		e := overslept().evidence()
+		e.Groups[0].LagReading, e.Groups[0].Lag = ok("kafka: lag"), c.lag
+		l := storyOf(e).losses[0]
+		if got := l.backlog(ago(lasting(200)), ago(lasting(180))); got != c.want {
+			t.Errorf("%s: backlog %v, want %v", name, got, c.want)
+		}
+	}
 }

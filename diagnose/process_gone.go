@@ -29,6 +29,8 @@ func processGoneView(l *loss) view {
 	switch {
 	case l.called.answer == isYes:
 		return exclude(c, "somebody called with the old member id after the drop ("+l.called.cite.Value+"), so the process lived")
+	case l.neverSynced():
+		return exclude(c, "its SyncGroup request came after the drop, so the process lived")
 	case l.leave.answer == isYes:
 		return exclude(c, "the member left by itself ("+l.leave.cite.Value+"); a killed process sends no LeaveGroup")
 	case l.leftAtOnce():
@@ -44,10 +46,18 @@ func processGoneView(l *loss) view {
 	case l.beside != "" && l.called.answer == isNo && l.gonePossible():
 		return match(c, "a new process of the same client id was there before it was dropped, and nobody called with the old member id")
 	case l.longGone() && l.gonePossible():
-		return match(c, "it has been away for "+span(l.away())+" and nobody called with the old member id")
+		return match(c, "it has been away for "+span(l.away())+l.silentSince())
 	default:
 		return leave(c, "it is still away")
 	}
+}
+
+// silentSince adds that nobody called, where that is known.
+func (l *loss) silentSince() string {
+	if l.called.answer == isNo {
+		return " and nobody called with the old member id"
+	}
+	return ""
 }
 
 // gonePossible says that the loss was seen to be one of silence: where neither

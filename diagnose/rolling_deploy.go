@@ -92,7 +92,9 @@ func deploySummary(s *groupStory, mine []*loss, missing int) string {
 	who := plural(len(mine), "member", "members")
 	when := "at " + clock(mine[0].by)
 	if n := len(mine); n > 1 {
-		when = "between " + clock(mine[0].by) + " and " + clock(mine[n-1].by)
+		if first, last := clock(mine[0].by), clock(mine[n-1].by); first != last {
+			when = "between " + first + " and " + last
+		}
 	}
 	if missing > 0 {
 		return fmt.Sprintf("%s left cleanly %s, as in a deploy or restart; %s of %s are there now.", who, when, count(s.current()), count(s.baseline()))

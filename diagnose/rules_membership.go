@@ -36,15 +36,35 @@ func (s *groupStory) judge(c Class) Outcome {
 	if len(s.losses) == 0 {
 		return s.nobodyLost(c)
 	}
-	var last view
 	for _, l := range s.losses {
-		v := l.decision.view(c)
-		if v.fit != excluded {
+		if v := l.decision.view(c); v.fit != excluded {
 			return Outcome{Answer: Unknown, Because: v.because, Blind: s.blindFor(l)}
 		}
-		last = v
 	}
-	return Outcome{Answer: No, Because: last.because}
+	l, mixed := s.gravest()
+	because := l.decision.view(c).because
+	if mixed {
+		because += " (the loss at " + clock(l.by) + ")"
+	}
+	return Outcome{Answer: No, Because: because}
+}
+
+// gravest is the last loss of the gravest kind, which the first finding is about;
+// mixed says that there are losses of other kinds, so that a reason has to say
+// which it means.
+func (s *groupStory) gravest() (worst *loss, mixed bool) {
+	for _, l := range s.losses {
+		mixed = mixed || l.decision.primary != s.losses[0].decision.primary
+		if worst == nil || severity(l.decision.primary) >= severity(worst.decision.primary) {
+			worst = l
+		}
+	}
+	return worst, mixed
+}
+
+func severity(c Class) int {
+	e, _ := Lookup(c)
+	return e.Severity
 }
 
 // nobodyLost: no loss was seen. That only excludes anything if it would have
