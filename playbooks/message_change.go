@@ -14,9 +14,10 @@ func ChangeReply(was, now diagnose.Diagnosis) Message {
 	a, b := was.Primary(), now.Primary()
 	v := View{Target: now.Target, Diagnosis: &now, Phase: PhaseFiring}
 	var m Message
-	if apart(a, b) {
+	switch {
+	case apart(a, b):
 		m.Title = bold("Now: " + lowerFirst(headline(b.Class)))
-	} else if a.Class == b.Class {
+	case a.Class == b.Class:
 		head, words := verdict(b, PhaseFiring)
 		m.Title = bold(strings.ToUpper(string(b.Confidence[:min(1, len(b.Confidence))])) + string(b.Confidence[min(1, len(b.Confidence)):]) + ": " + lowerFirst(head))
 		note := fmt.Sprintf(" (was: %s)", a.Confidence)
@@ -24,7 +25,7 @@ func ChangeReply(was, now diagnose.Diagnosis) Message {
 			note = " — " + words + note
 		}
 		m.Title = append(m.Title, Span{Text: note})
-	} else {
+	default:
 		v.Was = &Previous{Class: a.Class, Confidence: a.Confidence}
 		m.Title = title(v, b)
 	}

@@ -27,7 +27,7 @@ type collection struct {
 	groups   []diagnose.Group
 	// exists says whether what was asked about does.
 	exists diagnose.Reading
-	ended    time.Time
+	ended  time.Time
 }
 
 // sweepResult is a sweep, or why there is none.
