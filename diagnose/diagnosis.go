@@ -1,6 +1,9 @@
 package diagnose
 
-import "time"
+import (
+	"encoding/json"
+	"time"
+)
 
 // Confidence says how far a finding may be trusted. It is derived from what
 // was read, never typed in.
@@ -150,8 +153,25 @@ const (
 type Fact struct {
 	Name   string  `json:"name"`
 	Unit   Unit    `json:"unit"`
-	Number float64 `json:"number,omitempty"`
-	Text   string  `json:"text,omitempty"`
+	Number float64 `json:"number"`
+	Text   string  `json:"text"`
+}
+
+// MarshalJSON writes the number or the text, whichever the unit has: a number of
+// 0 is a value.
+func (f Fact) MarshalJSON() ([]byte, error) {
+	if f.Unit == UnitText || f.Unit == UnitTime {
+		return json.Marshal(struct {
+			Name string `json:"name"`
+			Unit Unit   `json:"unit"`
+			Text string `json:"text"`
+		}{f.Name, f.Unit, f.Text})
+	}
+	return json.Marshal(struct {
+		Name   string  `json:"name"`
+		Unit   Unit    `json:"unit"`
+		Number float64 `json:"number"`
+	}{f.Name, f.Unit, f.Number})
 }
 
 // FactSpec declares a fact that a rule provides.

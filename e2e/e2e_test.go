@@ -279,14 +279,25 @@ func (w *world) verdict(ctx context.Context, s scenario, truth lab.Truth) bool {
 			return false
 		}
 		root = roots[0]
-		return len(w.slack.Thread(root.Channel, root.TS)) > 1 && (strings.HasPrefix(root.Text, entry.Headline+",") || strings.HasPrefix(root.Text, entry.Headline+":") ||
-			strings.HasPrefix(root.Text, "Upgraded: "+strings.ToLower(entry.Headline[:1])+entry.Headline[1:]))
+		return len(w.slack.Thread(root.Channel, root.TS)) > 1 && names(root.Text, entry.Headline)
 	})
 	if err != nil {
 		w.t.Errorf("%s: %v\nroots: %s\nlog: %s", s.title(), err, texts(w.roots(truth)), w.bot.tail())
 		return false
 	}
 	return w.commandAgrees(ctx, s, truth)
+}
+
+// names reports whether a root's text names a verdict: as the first one, or as
+// the one that came after another.
+func names(text, headline string) bool {
+	lower := strings.ToLower(headline[:1]) + headline[1:]
+	for _, start := range []string{headline, "Upgraded: " + lower, "Found: " + lower, "Changed: " + lower, "Cleared: " + lower} {
+		if rest, ok := strings.CutPrefix(text, start); ok && (strings.HasPrefix(rest, ",") || strings.HasPrefix(rest, ":") || strings.HasPrefix(rest, " (was")) {
+			return true
+		}
+	}
+	return false
 }
 
 // cut kills the bot without warning as soon as the incident has a root, and
