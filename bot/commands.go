@@ -208,7 +208,8 @@ func (b *batch) statusMessage() playbooks.Message {
 		playbooks.T(fmt.Sprintf("up for %s", b.now.Sub(b.s.started).Round(time.Second))),
 		playbooks.T(fmt.Sprintf("incidents: %d firing, %d partly resolved, %d unknown, %d resolved and not closed",
 			n[incident.Firing], n[incident.Partly], n[incident.Unknown], n[incident.Resolved])),
-		playbooks.T(fmt.Sprintf("events waiting: %d", b.s.store.Waiting())),
+		// This question is one of those that wait.
+		playbooks.T(fmt.Sprintf("events waiting: %d", max(0, b.s.store.Waiting()-1))),
 	}
 	if out, err := b.s.store.Outbox(context.Background(), b.now); err == nil {
 		lines = append(lines, playbooks.T(fmt.Sprintf("messages waiting: %d", out.Rows)))

@@ -201,18 +201,18 @@ func burstMissing(b *brokerFacts, x burst) []string {
 
 func burstCitations(b *brokerFacts, x burst) []Citation {
 	e := b.counter(SignalErrors70)
-	words := "0 since the start"
+	words := "no FETCH_SESSION_ID_NOT_FOUND since the start"
 	if s, ok := b.lastSinceStart(); ok {
-		words = fmt.Sprintf("%s since the start, the last seen %s, none in the %s since", count(x.total), clock(s.at), span(e.silent()))
+		words = fmt.Sprintf("%s FETCH_SESSION_ID_NOT_FOUND since the start, the last seen %s, none in the %s since", count(x.total), clock(s.at), span(e.silent()))
 	} else if x.total > 0 {
-		words = fmt.Sprintf("%s since the start, none in the last %s", count(x.total), span(e.silent()))
+		words = fmt.Sprintf("%s FETCH_SESSION_ID_NOT_FOUND since the start, none in the last %s", count(x.total), span(e.silent()))
 	}
 	out := []Citation{b.cite(SignalErrors70, words)}
 	if !b.estimated {
-		out = append(out, b.cite(SignalProcessStart, "started "+clock(b.start)))
+		out = append(out, b.cite(SignalProcessStart, b.subject()+" started "+clock(b.start)))
 	}
 	if t := b.lead.back(); !t.IsZero() {
-		out = append(out, b.cite(SignalLeaders, fmt.Sprintf("leaders 0 → %s at %s", count(b.lead.rises[0].n), clock(t))))
+		out = append(out, b.cite(SignalLeaders, fmt.Sprintf("partitions it leads: 0 → %s at %s", count(b.lead.rises[0].n), clock(t))))
 	} else if b.lead.known {
 		out = append(out, b.cite(SignalLeaders, plural(b.lead.now, "partition", "partitions")+" led"))
 	}

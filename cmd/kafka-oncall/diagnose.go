@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net"
@@ -63,8 +64,9 @@ Exit code: 0 nothing wrong found, 10 a cause was named, 20 cannot tell yet,
 	fl.StringVar(&f.record, "record", "", "write the evidence to a file that replays to the same verdict (.json or .json.gz)")
 	fl.DurationVar(&f.budget, "budget", 0, "time for reading all sources (default 10s)")
 	fl.DurationVar(&f.watch, "watch", 0, "keep looking for this long and print each change of the verdict, for example 15m")
-	c.MarkFlagsMutuallyExclusive("group", "broker", "topic")
-	c.MarkFlagsMutuallyExclusive("watch", "at")
+	c.PreRunE = func(c *cobra.Command, _ []string) error {
+		return cmp.Or(oneOf(c, "group", "broker", "topic"), oneOf(c, "watch", "at"))
+	}
 	return c
 }
 
@@ -90,10 +92,12 @@ func (a *app) diagnose(ctx context.Context, f diagnoseFlags, hasBroker bool) err
 	if err != nil {
 		return &exitError{exitUsage, err}
 	}
+	var notKept error
 	look := func() (diagnose.Diagnosis, error) {
 		e, err := a.read(ctx, col, cluster, request)
 		if err == nil && f.record != "" {
-			err = saveEvidence(f.record, e)
+			// The verdict is shown in any case.
+			notKept = saveEvidence(f.record, e)
 		}
 		return diagnose.Classify(e, limits), err
 	}
@@ -104,6 +108,9 @@ func (a *app) diagnose(ctx context.Context, f diagnoseFlags, hasBroker bool) err
 			return err
 		}
 		return failed("%w", err)
+	}
+	if notKept != nil {
+		return failed("%s: %w", f.record, notKept)
 	}
 	if code := exitCode(d); code != exitQuiet {
 		return &exitError{code: code}
@@ -185,6 +192,20 @@ func span(s string) (time.Duration, error) {
 		return 0, usage("--since %s: wants a span up to 7d, for example 30m or 3h", s)
 	}
 	return d, nil
+}
+
+// oneOf refuses flags that exclude each other.
+func oneOf(c *cobra.Command, names ...string) error {
+	var set []string
+	for _, n := range names {
+		if c.Flags().Changed(n) {
+			set = append(set, "--"+n)
+		}
+	}
+	if len(set) > 1 {
+		return usage("%s exclude each other: ask about one of them", strings.Join(set, " and "))
+	}
+	return nil
 }
 
 // moment reads a time; the zero time means now.
