@@ -35,7 +35,7 @@ func plays() []play {
 		{
 			name: "restart-burst", what: "a broker is restarted while 20 consumers have partitions on it.",
 			expect: diagnose.RestartBurst, ends: "over", alert: "KafkaFetchSessionErrors",
-			firesAfter: 4 * time.Second, endsAfter: 100 * time.Second, window: 10 * time.Minute, speed: 15, calm: 4,
+			firesAfter: 4 * time.Second, endsAfter: 5 * time.Minute, window: 10 * time.Minute, speed: 20, calm: 4,
 		},
 		{
 			name: "poll-interval", what: "a consumer is too slow between two polls and leaves its group.",

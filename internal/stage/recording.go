@@ -171,6 +171,9 @@ func readGzip(fsys fs.FS, name string) ([]byte, error) {
 func readLines[T any](fsys fs.FS, name string) ([]T, error) {
 	b, err := fs.ReadFile(fsys, name)
 	if errors.Is(err, fs.ErrNotExist) {
+		b, err = readGzip(fsys, name+".gz")
+	}
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
