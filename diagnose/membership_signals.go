@@ -42,9 +42,13 @@ func (s *groupStory) coordinator() *brokerFacts { return s.f.broker(s.g.Coordina
 
 // leaves counts LeaveGroup requests around the drop. A member that leaves by
 // itself sends one; a session that runs out, and a process that dies, none.
-// KIP-848 members leave by heartbeat, which this counter does not see.
+// KIP-848 members leave by heartbeat, which this counter does not see; their
+// records show it for static members only.
 func (l *loss) leaves(m membership) signalView {
 	b := l.s.coordinator()
+	if v, ok := l.leftForNow(); ok {
+		return v
+	}
 	if !l.s.classic() {
 		return signalView{why: "KIP-848 members leave by heartbeat, which no counter shows", blind: true}
 	}

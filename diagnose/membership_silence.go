@@ -154,8 +154,12 @@ func (l *loss) boundJoin() {
 
 // joinBound is the survivors' longest gap between commits around the drop plus
 // a heartbeat: a survivor hears of the rebalance at its next heartbeat and
-// rejoins at its next poll. It is never above the rebalance timeout.
+// rejoins at its next poll. It is never above the rebalance timeout. A KIP-848
+// group waits for nobody.
 func (l *loss) joinBound(end time.Time) time.Duration {
+	if l.s.g.History.epochs(l.rec) {
+		return 0
+	}
 	limit := time.Duration(-1)
 	if l.rebalance() > 0 {
 		limit = l.rebalance()
