@@ -102,6 +102,10 @@ func (l *loss) listen() {
 		l.sil.last = l.s.g.History.Commits[l.sil.commit].At
 		l.sil.rhythm = l.longestGap(own, time.Time{})
 	}
+	if l.unread() {
+		l.sil.known = false
+		return
+	}
 	l.boundJoin()
 	l.sil.idle = l.nothingToDo()
 	if l.sil.known {
@@ -109,6 +113,13 @@ func (l *loss) listen() {
 		l.sil.perRecord = l.pace()
 	}
 	l.hearSurvivors()
+}
+
+// unread says that the drop was seen after the log had been read: the member may
+// have committed, and left, in between.
+func (l *loss) unread() bool {
+	asOf := l.s.g.History.AsOf
+	return l.rec < 0 && !asOf.IsZero() && asOf.Before(l.by)
 }
 
 // longestGap is the longest time between requests, the last dozen only; with
