@@ -252,15 +252,25 @@ type GroupHistory struct {
 	Commits  []Commit      `json:"commits,omitempty"`
 }
 
-// GroupRecord is one GroupMetadata value: the group as a rebalance left it.
+// GroupRecord is the group's membership at one moment: one GroupMetadata value
+// of a classic group, as a rebalance left it, or what the records of a KIP-848
+// group add up to after one change.
 type GroupRecord struct {
-	// At is the record's timestamp.
+	// At is the record's timestamp. For a KIP-848 group it is the moment of the
+	// change itself: a member is written down as it joins, leaves or is fenced.
 	At time.Time `json:"at"`
 	// StateAt is currentStateTimestamp (value v2+): for a record that ends a
-	// rebalance, the end of its join phase. Zero when unknown.
+	// rebalance, the end of its join phase. Zero when unknown, and for KIP-848
+	// groups, which have no join phase.
 	StateAt time.Time `json:"state_at,omitzero"`
 	// Tombstone says that the group was deleted.
-	Tombstone  bool           `json:"tombstone,omitempty"`
+	Tombstone bool `json:"tombstone,omitempty"`
+	// Protocol is "consumer" for the records of a KIP-848 group, empty for
+	// classic ones. A group that was converted has both.
+	Protocol string `json:"protocol,omitempty"`
+	// Generation is the generation of a classic group, the group epoch of a
+	// KIP-848 group. Several records of one epoch show how its members take up
+	// their new assignments.
 	Generation int32          `json:"generation"`
 	Assignor   string         `json:"assignor,omitempty"`
 	Leader     string         `json:"leader,omitempty"`
@@ -275,10 +285,42 @@ type RecordMember struct {
 	ClientID   string `json:"client_id,omitempty"`
 	Host       string `json:"host,omitempty"`
 	// RebalanceTimeoutMS equals max.poll.interval.ms for Java and librdkafka.
-	RebalanceTimeoutMS int32            `json:"rebalance_timeout_ms"`
-	SessionTimeoutMS   int32            `json:"session_timeout_ms"`
-	Partitions         []TopicPartition `json:"partitions,omitempty"`
+	RebalanceTimeoutMS int32 `json:"rebalance_timeout_ms"`
+	// SessionTimeoutMS is 0 for members of the KIP-848 protocol: theirs is a
+	// setting of the coordinator or group and in no record.
+	SessionTimeoutMS int32 `json:"session_timeout_ms"`
+	// Partitions are those it holds, with KIP-848 those that it was asked to
+	// give up included.
+	Partitions []TopicPartition `json:"partitions,omitempty"`
+
+	// The rest is for members of KIP-848 groups.
+
+	// Epoch is the member's epoch, [EpochLeftForNow] for a static member that
+	// left and may come back; 0 when unknown.
+	Epoch int32 `json:"epoch,omitempty"`
+	// State is how far the member has taken up its assignment: MemberStable,
+	// MemberUnrevoked or MemberUnreleased; empty when unknown.
+	State string `json:"state,omitempty"`
+	// StateAt is since when epoch, state and partitions are as shown.
+	StateAt time.Time `json:"state_at,omitzero"`
+	// Revoking are the partitions that it was asked to give up and still holds.
+	Revoking []TopicPartition `json:"revoking,omitempty"`
 }
+
+// EpochLeftForNow is the member epoch of a static member that has left and is
+// waited for until its session runs out (KIP-848, LEAVE_GROUP_STATIC_MEMBER_EPOCH).
+const EpochLeftForNow = -2
+
+// The states of a KIP-848 member (Kafka's MemberState).
+const (
+	// MemberStable has everything it was given.
+	MemberStable = "stable"
+	// MemberUnrevoked was asked to give up partitions and has not yet. If it
+	// takes longer than its rebalance timeout, it is fenced.
+	MemberUnrevoked = "unrevoked"
+	// MemberUnreleased waits for partitions that others still hold.
+	MemberUnreleased = "unreleased"
+)
 
 // Commit is one offset commit of one partition.
 type Commit struct {

@@ -153,7 +153,7 @@ func newStory(f *facts, g *Group) *groupStory {
 	return s
 }
 
-// classic says that the group's log is decoded: no KIP-848 group.
+// classic says that members come and go by the classic protocol.
 func (s *groupStory) classic() bool { return s.g.Protocol != "consumer" }
 
 // hasRecords says that the group's log was read and holds its membership.
@@ -165,7 +165,7 @@ func (s *groupStory) hasRecords() bool {
 // known, so that whoever left is visible.
 func (s *groupStory) baselineKnown() bool {
 	h := s.g.History
-	if h.Usable() && (h.Baseline || len(h.Records) > 0 && h.Records[0].Generation <= 1) {
+	if h.Usable() && (h.Baseline || len(h.Records) > 0 && h.Records[0].Generation <= 1 && !h.epochs(0)) {
 		return true
 	}
 	return s.watchedWhole() && len(s.seen) > 0

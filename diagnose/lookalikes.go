@@ -84,6 +84,9 @@ func processReplacedView(l *loss) view {
 // rebalanceTimeoutView: the member did not rejoin in time.
 func rebalanceTimeoutView(l *loss) view {
 	c := RebalanceTimeout
+	if v, ok := l.revokeView(); ok && l.leave.answer != isYes {
+		return v
+	}
 	reb := l.rebalance()
 	switch {
 	case l.leave.answer == isYes:

@@ -62,7 +62,7 @@ func (l *loss) coordSuspect(m membership) (coordView, bool) {
 			return v, true
 		}
 	}
-	if l.together > 1 && l.survivors == 0 {
+	if l.together > 1 && l.survivors == 0 && !l.leftAtOnce() {
 		if n, hurt, ok := l.s.neighbours(); !ok || n == 0 || hurt > 1 {
 			return coordView{well: isNo, why: fmt.Sprintf("all %d members were dropped at the same moment, at %s", l.together, clock(l.by)), cite: l.dropCitation()}, true
 		}

@@ -91,7 +91,7 @@ func (l *loss) dropCitation() Citation {
 	if l.rec >= 0 {
 		r := l.s.g.History.Records[l.rec]
 		return cite(groupPath(l.s.g.ID, fmt.Sprintf("history.records[%d]", l.rec)),
-			fmt.Sprintf("generation %d, written %s, no longer lists %s", r.Generation, clock(r.At), l.name()), l.s.g.History.Reading)
+			fmt.Sprintf("%s, written %s, no longer lists %s", r.words(), clock(r.At), l.name()), l.s.g.History.Reading)
 	}
 	x := l.s.seen[l.drop]
 	return cite(x.path, fmt.Sprintf("%s is no longer listed at %s", l.name(), clock(x.from)), x.reading)
@@ -101,6 +101,8 @@ func (l *loss) silenceCitation() Citation {
 	v := fmt.Sprintf("last commit %s, %s before the drop", clock(l.sil.last), l.sil.words())
 	if l.session() > 0 {
 		v += fmt.Sprintf("; session timeout %s, rebalance timeout (poll limit) %s", seconds(l.session()), seconds(l.rebalance()))
+	} else if l.rebalance() > 0 {
+		v += "; rebalance timeout (poll limit) " + seconds(l.rebalance())
 	}
 	return cite(groupPath(l.s.g.ID, fmt.Sprintf("history.commits[%d]", l.sil.commit)), v, l.s.g.History.Reading)
 }

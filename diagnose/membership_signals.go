@@ -42,9 +42,13 @@ func (s *groupStory) coordinator() *brokerFacts { return s.f.broker(s.g.Coordina
 
 // leaves counts LeaveGroup requests around the drop. A member that leaves by
 // itself sends one; a session that runs out, and a process that dies, none.
-// KIP-848 members leave by heartbeat, which this counter does not see.
+// KIP-848 members leave by heartbeat, which this counter does not see; their
+// records show it for static members only.
 func (l *loss) leaves(m membership) signalView {
 	b := l.s.coordinator()
+	if v, ok := l.leftForNow(); ok {
+		return v
+	}
 	if !l.s.classic() {
 		return signalView{why: "KIP-848 members leave by heartbeat, which no counter shows", blind: true}
 	}
@@ -171,6 +175,10 @@ func (l *loss) calls(m membership) signalView {
 	}
 	v.cite.Value = fmt.Sprintf("%s at broker %d since %s", plural(v.n, "UNKNOWN_MEMBER_ID", "UNKNOWN_MEMBER_ID"), b.ID, clock(l.after))
 	if v.n == 0 {
+		if l.back != nil && l.back.sameID && last.Before(l.back.at) {
+			// A fenced member calls when it wakes up: nobody has looked since.
+			return signalView{why: "the coordinator has not been scraped since its return"}
+		}
 		v.cite.Value = fmt.Sprintf("no UNKNOWN_MEMBER_ID at broker %d since %s", b.ID, clock(l.after))
 		return v
 	}

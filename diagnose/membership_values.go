@@ -74,6 +74,8 @@ func (l *loss) timing(v *values) {
 	}
 	if l.session() > 0 {
 		v.seconds("session_timeout_seconds", l.session())
+	}
+	if l.rebalance() > 0 {
 		v.seconds("rebalance_timeout_seconds", l.rebalance())
 	}
 	if l.client.known && l.client.longest() > 0 {

@@ -39,6 +39,10 @@ func sessionTimeoutView(l *loss) view {
 		return exclude(c, "its member id came back and nobody was refused; a fenced member is refused first")
 	case l.neverSynced():
 		return exclude(c, "it had never synced: its SyncGroup was refused after the drop, one rebalance timeout after it joined")
+	case l.revokeOverdue():
+		return exclude(c, "it was dropped one rebalance timeout after it was asked to give up partitions, and heartbeats had gone on")
+	case l.outlivedSession():
+		return leave(c, "a process that was slow for long may have frozen as well; its heartbeats outlived its last commit")
 	case l.back == nil:
 		return sessionAway(l)
 	case l.called.answer == isYes && (l.back.sameID || l.leave.answer != isYes):

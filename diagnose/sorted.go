@@ -109,6 +109,7 @@ func sortedGroup(g Group) Group {
 	}), func(r GroupRecord) GroupRecord {
 		r.Members = mapped(ordered(r.Members, func(a, b RecordMember) int { return cmp.Compare(a.ID, b.ID) }), func(m RecordMember) RecordMember {
 			m.Partitions = ordered(m.Partitions, comparePartitions)
+			m.Revoking = ordered(m.Revoking, comparePartitions)
 			return m
 		})
 		return r
