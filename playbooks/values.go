@@ -231,3 +231,6 @@ func bytesText(n float64) string {
 
 // clock writes a moment for a reader whose time zone is not known.
 func clock(t time.Time) string { return t.UTC().Format("15:04:05") + " UTC" }
+
+// Bytes writes an amount of memory the way one says it: 51.2 MB.
+func Bytes(n float64) string { return bytesText(n) }

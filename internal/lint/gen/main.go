@@ -116,5 +116,9 @@ func librdkafka(keys map[string]*key, line string) {
 	} else if k.kind == "enum value" || k.kind == "boolean" {
 		k.bounds = strings.ReplaceAll(r, ", ", ",")
 	}
-	keys[k.role+" "+k.name] = k
+	// A key can stand there twice, for the client and for a topic: the first
+	// is the client's.
+	if id := k.role + " " + k.name; keys[id] == nil {
+		keys[id] = k
+	}
 }
