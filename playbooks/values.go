@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/kafka-oncall/kafka-oncall/diagnose"
+	"github.com/kafka-oncall/kafka-oncall/internal/sizing"
 )
 
 // unit adds questions to diagnose.Unit.
@@ -88,7 +89,8 @@ func alternatives(f diagnose.Finding) string {
 
 // env is the environment of expressions. Facts that are missing are not in it.
 func (v values) env() map[string]any {
-	env := map[string]any{"has": func(name string) bool { _, ok := v[name]; return ok }}
+	env := sizing.Functions()
+	env["has"] = func(name string) bool { _, ok := v[name]; return ok }
 	for name, x := range v {
 		if x.unit.isText() {
 			env[name] = x.text

@@ -71,7 +71,7 @@ func TestChecks(t *testing.T) {
 		{"too large", Java, Options{}, "max.poll.records=99999999999999999999", []string{"1 error bad-value"}, []string{"too large"}},
 		{"beyond an int", Java, Options{}, "max.poll.records=2147483648", []string{"1 error bad-value"}, []string{"2147483648"}},
 		{"below its bounds", Java, Options{}, "max.poll.records=0", []string{"1 error bad-value"}, []string{"at least 1"}},
-		{"not a word of the list", Java, Options{}, "isolation.level=read_commited", []string{"1 error bad-value"}, []string{"read_committed"}},
+		{"not a word of the list", Java, Options{}, "isolation.level=read_comited", []string{"1 error bad-value"}, []string{"read_committed"}},
 		{"librdkafka ignores case", Librdkafka, Options{}, "isolation.level=READ_COMMITTED\nenable.auto.commit=1", nil, nil},
 		{"no boolean", Java, Options{}, "enable.auto.commit=yes", []string{"1 error bad-value"}, nil},
 		{"filled in later", Java, per(time.Second), "session.timeout.ms=${SESSION}\nmax.poll.records={{ n }}\nheartbeat.interval.ms=@beat@", nil, nil},

@@ -111,7 +111,7 @@ func FitRecords(limit, perRecord float64) float64 {
 // MaxHeartbeat is the longest heartbeat.interval.ms for a session timeout, in
 // the unit of the timeout.
 func MaxHeartbeat(session float64) float64 {
-	return math.Floor(finite(session) / HeartbeatsPerSession)
+	return finite(session) / HeartbeatsPerSession
 }
 
 // PauseNeeded is the shortest pause of a process that can cost it its session:

@@ -81,8 +81,9 @@ func bounds(s string) string {
 	if strings.Contains(s, "case insensitive") || len(s) > 300 {
 		return ""
 	}
-	inner, ok := strings.CutPrefix(s, "[")
-	if inner, ok = strings.CutSuffix(inner, "]"); !ok || strings.ContainsAny(inner, "[]():") {
+	inner, open := strings.CutPrefix(s, "[")
+	inner, closed := strings.CutSuffix(inner, "]")
+	if !open || !closed || strings.ContainsAny(inner, "[]():") {
 		return ""
 	}
 	if low, high, ranged := strings.Cut(inner, ",...,"); ranged && !strings.Contains(high, ",") {
