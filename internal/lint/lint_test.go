@@ -3,6 +3,7 @@ package lint
 import (
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -31,6 +32,7 @@ func brief(fs []Finding) []string {
 
 func TestChecks(t *testing.T) {
 	v := func(major, minor int) Options { return Options{Version: Version{major, minor}} }
+	found := map[string]bool{}
 	per := func(d time.Duration) Options { return Options{PerRecord: d} }
 	for _, c := range []struct {
 		name  string
@@ -58,6 +60,7 @@ func TestChecks(t *testing.T) {
 		{"removed", Broker, v(4, 0), "zookeeper.connect=x", []string{"1 warning removed-key"}, []string{"3.9"}},
 		{"to be removed", Broker, Options{}, "zookeeper.connect=x", []string{"1 advice removed-key"}, []string{"4.0 and newer"}},
 		{"still there", Broker, v(3, 9), "zookeeper.connect=x", nil, nil},
+		{"deprecated", Librdkafka, Options{}, "offset.store.path=x", []string{"1 advice deprecated-key"}, nil},
 		{"too new", Java, v(3, 3), "group.protocol=classic", []string{"1 warning newer-key"}, []string{"3.6 and 3.7"}},
 		{"version not examined", Java, v(3, 5), "enable.metrics.push=true", []string{"1 warning newer-key"}, nil},
 		{"listener's prefix", Broker, Options{}, "listener.name.in.ssl.keystore.location=x\nlistener.name.in.scram-sha-256.sasl.jaas.config=x\nlistener.name.in.nope=x", []string{"3 warning unknown-key"}, nil},
@@ -136,12 +139,35 @@ func TestChecks(t *testing.T) {
 		}
 		all := ""
 		for _, f := range got {
+			found[f.Check] = true
 			all += f.Message + " " + f.Fix + "\n"
 		}
 		for _, s := range c.says {
 			if !strings.Contains(all, s) {
 				t.Errorf("%s: %q lacks %q", c.name, all, s)
 			}
+		}
+	}
+	for _, c := range Checks() {
+		if !found[c.Name] {
+			t.Errorf("no case finds %s", c.Name)
+		}
+		delete(found, c.Name)
+	}
+	if len(found) > 0 {
+		t.Errorf("checks that are not listed: %v", found)
+	}
+}
+
+// Every check is listed for people, and docs/lint.md has each with its reason.
+func TestChecksAreDocumented(t *testing.T) {
+	page, err := os.ReadFile("../../docs/lint.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range Checks() {
+		if row := fmt.Sprintf("| `%s` | %s | %s |\n", c.Name, c.What, c.Why); !strings.Contains(string(page), row) {
+			t.Errorf("docs/lint.md lacks the row %s", row)
 		}
 	}
 }
