@@ -39,14 +39,14 @@ func TestNextWithoutAPlaybook(t *testing.T) {
 
 // set gives a fact another number, or adds it.
 func set(d *diagnose.Diagnosis, name string, u diagnose.Unit, n float64) {
-	facts := d.Findings[0].Facts
-	for i := range facts {
-		if facts[i].Name == name {
-			facts[i].Number = n
+	f := &d.Findings[0]
+	for i := range f.Facts {
+		if f.Facts[i].Name == name {
+			f.Facts[i].Number = n
 			return
 		}
 	}
-	d.Findings[0].Facts = append(facts, num(name, u, n))
+	f.Facts = append(f.Facts, num(name, u, n))
 }
 
 // The sizes follow from the numbers: 64 consumers and 2 followers are below

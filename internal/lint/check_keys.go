@@ -54,7 +54,7 @@ func (c *checker) keys() {
 		}
 		seen[id] = s
 		k, ok := find(c.doc.Kind.roles(), s.name)
-		if !ok {
+		if !ok || s.misplaced {
 			c.unknown(s)
 			continue
 		}
@@ -102,6 +102,11 @@ func (c *checker) unknown(s *setting) {
 		return
 	}
 	n := note{check: "unknown-key", message: effect}
+	if s.misplaced {
+		n.message, n.fix = "Spring has no such key and ignores it", "did you mean spring.kafka."+strings.TrimPrefix(s.scope+".", ".")+"properties."+s.name+"?"
+		c.add(sev, s, n)
+		return
+	}
 	switch near, elsewhere := c.near(s.name), c.elsewhere(s.name); {
 	case elsewhere != "":
 		n.message += ": " + elsewhere
@@ -156,8 +161,34 @@ func (c *checker) near(name string) string {
 			return try
 		}
 	}
-	all = slices.DeleteFunc(all, func(n string) bool { return len(n)-len(plain) > 2 || len(plain)-len(n) > 2 })
-	return strictyaml.Nearest(plain, all)
+	close := slices.DeleteFunc(slices.Clone(all), func(n string) bool { return len(n)-len(plain) > 2 || len(plain)-len(n) > 2 })
+	if best := strictyaml.Nearest(plain, close); best != "" {
+		return best
+	}
+	i := slices.IndexFunc(all, func(n string) bool { return oneWordOff(plain, n) })
+	if i < 0 {
+		return ""
+	}
+	return all[i]
+}
+
+// oneWordOff says that two keys differ in one word that begins alike:
+// group.initial.rebalancing.delay.ms is meant to be …rebalance….
+func oneWordOff(a, b string) bool {
+	x, y := strings.Split(a, "."), strings.Split(b, ".")
+	if len(x) != len(y) || len(x) < 3 {
+		return false
+	}
+	off := 0
+	for i := range x {
+		if x[i] == y[i] {
+			continue
+		}
+		if off++; len(x[i]) < 4 || len(y[i]) < 4 || x[i][:4] != y[i][:4] {
+			return false
+		}
+	}
+	return off == 1
 }
 
 // age compares the versions that have a key with the one that reads the file.
@@ -173,7 +204,7 @@ func (c *checker) age(s *setting, k key) {
 	case v.Known() && v.compare(k.last) > 0 && k.last != newest:
 		c.add(Warning, s, note{check: "removed-key", message: fmt.Sprintf("Kafka %s does not know this key: %s was the last that did, as far as examined", v, k.last), fix: "delete the line", source: "ConfigDef of Kafka " + k.last.String() + " and " + after(k.last).String()})
 	case v.Known() && v.compare(k.first) < 0 && k.first != oldest && v.compare(before(k.first)) <= 0:
-		c.add(Warning, s, note{check: "newer-key", message: fmt.Sprintf("Kafka %s does not know this key yet: it came between %s and %s", v, before(k.first), k.first), source: "ConfigDef of these versions"})
+		c.add(Warning, s, note{check: "newer-key", message: fmt.Sprintf("Kafka %s does not know this key yet: %s has no such key, %s does", v, before(k.first), k.first), source: "ConfigDef of these versions"})
 	case !v.Known() && k.last != newest:
 		c.add(Advice, s, note{check: "removed-key", message: fmt.Sprintf("Kafka %s and newer do not know this key; %s still did", after(k.last), k.last), fix: "delete it before the upgrade; say --kafka-version to check for one version", source: "ConfigDef of these versions"})
 	case k.mark == "deprecated":

@@ -95,6 +95,12 @@ func tell(data []byte) (Kind, error) {
 	}
 	score := map[Kind]int{}
 	for _, e := range entries {
+		switch {
+		case e.Key == "connector.class":
+			return "", errors.New("it is a connector's file; of Connect the worker's is read")
+		case strings.Contains(e.Key, "->"):
+			return "", errors.New("it looks like MirrorMaker 2's, which is not read")
+		}
 		for k, n := range votes(e.Key) {
 			score[k] += n
 		}

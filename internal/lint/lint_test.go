@@ -47,6 +47,9 @@ func TestChecks(t *testing.T) {
 		{name: "nothing wrong", kind: Java, lines: "bootstrap.servers=a:1\ngroup.id=g\nsession.timeout.ms=45000\nheartbeat.interval.ms=3000"},
 		{"mistyped", Java, Options{}, "max.poll.record=1", []string{"1 warning unknown-key"}, []string{"max.poll.records"}},
 		{"unit left out", Java, Options{}, "max.poll.interval=1", []string{"1 warning unknown-key"}, []string{"max.poll.interval.ms"}},
+		{"a word off", Broker, Options{}, "group.initial.rebalancing.delay.ms=3000", []string{"1 warning unknown-key"}, []string{"group.initial.rebalance.delay.ms"}},
+		{"Spring does not look there", Spring, Options{}, "spring.kafka.consumer.auto.commit.interval.ms=1000", []string{"1 warning unknown-key"}, []string{"spring.kafka.consumer.properties.auto.commit.interval.ms"}},
+		{"Spring's own keys", Spring, Options{}, "spring.kafka.listener.ack-mode=manual\nspring.kafka.consumer.properties.spring.json.trusted.packages=*\nspring.kafka.ssl.trust-store-location=x", nil, nil},
 		{"underscores", Java, Options{}, "group_id=1", []string{"1 warning unknown-key"}, []string{"group.id"}},
 		{"mythical", Broker, Options{}, "min.incremental.fetch.session.eviction.ms=1", []string{"1 error invented-key"}, []string{"constant of 120 s", "delete the line"}},
 		{"mythical in a client", Java, Options{}, "min.incremental.fetch.session.eviction.ms=1", []string{"1 error invented-key"}, nil},
@@ -61,7 +64,7 @@ func TestChecks(t *testing.T) {
 		{"to be removed", Broker, Options{}, "zookeeper.connect=x", []string{"1 advice removed-key"}, []string{"4.0 and newer"}},
 		{"still there", Broker, v(3, 9), "zookeeper.connect=x", nil, nil},
 		{"deprecated", Librdkafka, Options{}, "offset.store.path=x", []string{"1 advice deprecated-key"}, nil},
-		{"too new", Java, v(3, 3), "group.protocol=classic", []string{"1 warning newer-key"}, []string{"3.6 and 3.7"}},
+		{"too new", Java, v(3, 3), "group.protocol=classic", []string{"1 warning newer-key"}, []string{"3.6 has no such key"}},
 		{"version not examined", Java, v(3, 5), "enable.metrics.push=true", []string{"1 warning newer-key"}, nil},
 		{"listener's prefix", Broker, Options{}, "listener.name.in.ssl.keystore.location=x\nlistener.name.in.scram-sha-256.sasl.jaas.config=x\nlistener.name.in.nope=x", []string{"3 warning unknown-key"}, nil},
 
@@ -74,7 +77,7 @@ func TestChecks(t *testing.T) {
 		{"too large", Java, Options{}, "max.poll.records=99999999999999999999", []string{"1 error bad-value"}, []string{"too large"}},
 		{"beyond an int", Java, Options{}, "max.poll.records=2147483648", []string{"1 error bad-value"}, []string{"2147483648"}},
 		{"below its bounds", Java, Options{}, "max.poll.records=0", []string{"1 error bad-value"}, []string{"at least 1"}},
-		{"not a word of the list", Java, Options{}, "isolation.level=read_comited", []string{"1 error bad-value"}, []string{"read_committed"}},
+		{"not a word of the list", Java, Options{}, "isolation.level=committed", []string{"1 error bad-value"}, []string{"read_committed"}},
 		{"librdkafka ignores case", Librdkafka, Options{}, "isolation.level=READ_COMMITTED\nenable.auto.commit=1", nil, nil},
 		{"no boolean", Java, Options{}, "enable.auto.commit=yes", []string{"1 error bad-value"}, nil},
 		{"filled in later", Java, per(time.Second), "session.timeout.ms=${SESSION}\nmax.poll.records={{ n }}\nheartbeat.interval.ms=@beat@", nil, nil},
@@ -159,6 +162,29 @@ func TestChecks(t *testing.T) {
 	}
 }
 
+// Files as people have them, with keys of many parts of Kafka: nothing to
+// mend, and of the kind that their name says.
+func TestCleanFilesStayClean(t *testing.T) {
+	for name, kind := range map[string]Kind{"server.properties": Broker, "connect.properties": Connect, "librdkafka.conf": Librdkafka, "consumer.properties": Java} {
+		data, err := os.ReadFile("testdata/clean/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, err := Parse(name, data, "")
+		if err != nil || d.Kind != kind {
+			t.Errorf("%s: %+v %v", name, d, err)
+			continue
+		}
+		for _, o := range []Options{{}, {Version: newest}} {
+			for _, f := range Check(d, o) {
+				if f.Severity != Advice {
+					t.Errorf("%+v", f)
+				}
+			}
+		}
+	}
+}
+
 // Every check is listed for people, and docs/lint.md has each with its reason.
 func TestChecksAreDocumented(t *testing.T) {
 	page, err := os.ReadFile("../../docs/lint.md")
@@ -196,6 +222,14 @@ func TestKindIsToldFromTheKeys(t *testing.T) {
 	for _, text := range []string{"a=1\nb=2", "hello world"} {
 		if _, err := Parse("f", []byte(text), ""); !errors.Is(err, ErrKind) {
 			t.Errorf("%q: %v", text, err)
+		}
+	}
+	for text, want := range map[string]string{
+		"name=x\nconnector.class=y\nkey.converter=z":                                   "connector's file",
+		"clusters=A,B\nA.bootstrap.servers=a\nA->B.enabled=true\nreplication.factor=1": "MirrorMaker",
+	} {
+		if _, err := Parse("f", []byte(text), ""); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %s", text, err, want)
 		}
 	}
 	var at *properties.Error

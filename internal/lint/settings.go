@@ -19,7 +19,9 @@ type setting struct {
 	scope string
 	// foreign says that the key is not Kafka's at all (other keys of Spring).
 	foreign bool
-	// millis says that the value is a Spring duration.
+	// misplaced says that it is Kafka's key where Spring does not look for it.
+	misplaced bool
+	// duration says that the value is a Spring duration.
 	duration bool
 }
 
@@ -41,6 +43,9 @@ var springNames = map[string]string{
 }
 
 var springKey = regexp.MustCompile(`^spring\.kafka\.(?:(consumer|producer|admin|streams)\.)?(?:properties(?:\.|\[)([^\]]+)\]?|([A-Za-z-]+))$`)
+
+// springDotted are Kafka's own keys without properties before them.
+var springDotted = regexp.MustCompile(`^spring\.kafka\.(?:(consumer|producer|admin|streams)\.)?([a-z]+(?:\.[a-z]+)+)$`)
 
 func newSetting(kind Kind, e properties.Entry) *setting {
 	s := &setting{Entry: e, name: e.Key}
@@ -67,6 +72,9 @@ func (s *setting) spring() {
 	m := springKey.FindStringSubmatch(s.Key)
 	if m == nil {
 		s.foreign = true
+		if m := springDotted.FindStringSubmatch(s.Key); m != nil && known(Spring.roles(), m[2]) {
+			s.scope, s.name, s.foreign, s.misplaced = m[1], m[2], false, true
+		}
 		return
 	}
 	s.scope = m[1]
@@ -150,7 +158,7 @@ func (d *Doc) scopeOf(label string, roles []string) scope {
 	inherit := d.Kind != Connect || label == ""
 	for _, own := range []bool{false, true} {
 		for _, x := range d.settings {
-			if !x.foreign && (own && label != "" && x.scope == label || !own && x.scope == "" && inherit) {
+			if !x.foreign && !x.misplaced && (own && label != "" && x.scope == label || !own && x.scope == "" && inherit) {
 				s.set[x.name] = x
 			}
 		}
