@@ -238,12 +238,14 @@ func (b *batch) playbook(c slack.Command, q slack.Query) string {
 	}
 	steps := playbooks.Detail{Title: "Steps"}
 	for i, st := range p.Steps {
-		line := playbooks.Rich{{Text: fmt.Sprintf("%d. %s", i+1, st.Title), Style: playbooks.Bold}, {Text: " — " + st.Safety.Words() + ". " + st.Text}}
+		line := append(playbooks.Rich{{Text: fmt.Sprintf("%d. ", i+1), Style: playbooks.Bold}}, playbooks.Unfilled(st.Title)...)
+		line = append(line, playbooks.Unfilled(" — "+st.Safety.Words()+". "+st.Text)...)
 		if st.Avoid != nil {
-			line = append(line, playbooks.Span{Text: " Not: " + st.Avoid.Text + " " + st.Avoid.Why})
+			line = append(line, playbooks.Unfilled(" Not: "+st.Avoid.Text+" "+st.Avoid.Why)...)
 		}
 		steps.Lines = append(steps.Lines, line)
 	}
+	steps.Lines = append(steps.Lines, playbooks.T("Words in ‹ › are filled in from the evidence of an incident."))
 	m.Details = []playbooks.Detail{steps}
 	b.answer(c.ID, outgoing{URL: c.ResponseURL, Message: m})
 	return "ok"

@@ -1,6 +1,7 @@
 package playbooks
 
 import (
+	"reflect"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -267,6 +268,19 @@ func TestLoadRefusesBadFolders(t *testing.T) {
 	} {
 		if _, err := Load(fsys); err == nil {
 			t.Errorf("%s: no error", name)
+		}
+	}
+}
+
+func TestUnfilledReadsWithoutAnIncident(t *testing.T) {
+	for text, want := range map[string]Rich{
+		"Set `max.poll.records={records_new}` now": {{Text: "Set "}, {Text: "max.poll.records=‹records new›", Style: Code}, {Text: " now"}},
+		"{member} is **gone**":                     {{Text: "‹member› is "}, {Text: "gone", Style: Bold}},
+		"a {{ brace":                               {{Text: "a { brace"}},
+		"a `mark that is not closed":               {{Text: "a `mark that is not closed"}},
+	} {
+		if got := Unfilled(text); !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: %+v, want %+v", text, got, want)
 		}
 	}
 }

@@ -119,7 +119,7 @@ func private(path string) error {
 // long as the process lives.
 func (s *Store) takeLock(ctx context.Context, file string) error {
 	if err := private(file + ".lock"); err != nil {
-		return err
+		s.log.Debug("the lock file was not made beforehand; SQLite says why", "error", err)
 	}
 	var err error
 	s.lock, err = sql.Open("sqlite", "file:"+escaped(file)+".lock?_pragma=busy_timeout(0)")
