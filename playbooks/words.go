@@ -160,7 +160,7 @@ func ReadingWords(name string) string {
 func StatusWords(s diagnose.Status) string {
 	switch s {
 	case diagnose.StatusOK:
-		return "read"
+		return "read, but does not tell"
 	case diagnose.StatusPartial:
 		return "read in part"
 	case diagnose.StatusEmpty:
