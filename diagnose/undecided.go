@@ -171,47 +171,13 @@ func (f *facts) blindWords(o Outcome) []string {
 	var out []string
 	for _, n := range o.Blind {
 		r := f.needReading(n, o.Subject)
-		words := needWords(n) + " (" + statusWords(r.Known()) + ")"
+		words := n.Words() + " (" + r.Known().Words() + ")"
 		if r.OK() && o.Because != "" {
 			words = o.Because
 		}
 		out = append(out, words)
 	}
 	return out
-}
-
-// needWords and statusWords say a section and how its reading went in words of
-// people, not of the evidence file.
-func needWords(n Need) string {
-	switch n {
-	case NeedAdmin:
-		return "cluster and group state from Kafka"
-	case NeedBrokerMetrics:
-		return "the brokers' metrics"
-	case NeedClientMetrics:
-		return "the consumers' own metrics"
-	case NeedOffsets:
-		return "the group's log in __consumer_offsets"
-	case NeedWatcher:
-		return "the watcher's memory"
-	default:
-		return strings.ReplaceAll(string(n), "_", " ")
-	}
-}
-
-func statusWords(s Status) string {
-	switch s {
-	case StatusOK:
-		return "read, but not enough"
-	case StatusPartial:
-		return "read in part"
-	case StatusEmpty:
-		return "nothing there"
-	case StatusSkipped:
-		return "not read"
-	default:
-		return strings.ReplaceAll(string(s), "_", " ")
-	}
 }
 
 // targetSubject names what was asked about.

@@ -145,7 +145,7 @@ func whyNothing(e diagnose.Evidence) string {
 		what string
 		r    diagnose.Reading
 	}{{"Kafka", e.Cluster.Reading}, {"Prometheus", e.Metrics.Reading}} {
-		text := x.what + ": " + playbooks.StatusWords(x.r.Known())
+		text := x.what + ": " + x.r.Known().Words()
 		for _, more := range []string{x.r.Error, x.r.Hint} {
 			if more != "" {
 				text += "; " + playbooks.Clean(more, 300)
