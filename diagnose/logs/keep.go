@@ -1,0 +1,73 @@
+package logs
+
+import (
+	"fmt"
+
+	"github.com/kafka-oncall/kafka-oncall/diagnose"
+)
+
+// keeper counts lines that mean the same as one finding.
+type keeper struct {
+	most    int
+	index   map[string]int
+	all     []diagnose.LogFinding
+	dropped int64
+}
+
+// loud kinds differ in every line by their detail, which then does not separate
+// findings.
+func key(f diagnose.LogFinding) string {
+	node := int32(-1)
+	if f.Node != nil {
+		node = *f.Node
+	}
+	detail := f.Detail
+	if f.Kind == diagnose.LogFetchTransport {
+		f.Member = "" // a session id, another one each time
+	}
+	return fmt.Sprintf("%s\x00%s\x00%s\x00%s\x00%s\x00%s\x00%d\x00%s", f.Kind, f.By, f.Group, f.Member, f.Client, f.Instance, node, detail)
+}
+
+func (k *keeper) add(f diagnose.LogFinding) {
+	if k.index == nil {
+		k.index = map[string]int{}
+	}
+	id := key(f)
+	i, ok := k.index[id]
+	if !ok {
+		if len(k.all) >= k.most {
+			k.dropped++
+			return
+		}
+		k.index[id] = len(k.all)
+		k.all = append(k.all, f)
+		return
+	}
+	x := &k.all[i]
+	x.Count++
+	x.Low, x.High = min(x.Low, f.Low), max(x.High, f.High)
+	if f.First.IsZero() {
+		return
+	}
+	if x.First.IsZero() || f.First.Before(x.First) {
+		x.First = f.First
+	}
+	if f.Last.After(x.Last) {
+		x.Last = f.Last
+	}
+}
+
+func (k *keeper) into(t *diagnose.LogText) {
+	t.Findings, t.Dropped = k.all, k.dropped
+	for _, f := range k.all {
+		if f.First.IsZero() {
+			continue
+		}
+		if t.From.IsZero() || f.First.Before(t.From) {
+			t.From = f.First
+		}
+		if f.Last.After(t.To) {
+			t.To = f.Last
+		}
+	}
+}
