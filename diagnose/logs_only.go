@@ -272,6 +272,9 @@ func (s *logStory) verdicts() []logVerdict {
 		ids = append(ids, "")
 	}
 	for _, g := range ids {
+		if want := s.e.Target.Group; want != "" && g != "" && g != want {
+			continue
+		}
 		if v, ok := judgeGroupLog(s.group(g), whole); ok {
 			out = append(out, v)
 		}
