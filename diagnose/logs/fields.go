@@ -22,7 +22,7 @@ var (
 	)
 	memberForms = forms(
 		`memberId=['"]?([^',"\s)]+)`, `Member MemberMetadata\(memberId=([^,]+)`, `member[_ ]id[= ]["']?([^\s"',;)]+)`,
-		`(?:Pending member|Member|member) ([\w.+/=-]{4,}) (?:in group|fenced|left|has|sending|temporarily|joins|will)`,
+		`(?:Pending member|Member|member) ([\w.+/=-]{4,}) (?:in group|fenced|left|has|sending|temporarily|joins|will|on LeaveGroup|on heartbeat)`,
 		`(?:new member(?: id)?|Adding new member) ([^\s,;()]+)`,
 	)
 	instanceForms = forms(

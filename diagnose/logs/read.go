@@ -92,14 +92,14 @@ func (r *Reader) Add(in io.Reader) error {
 	b := bufio.NewReaderSize(in, r.o.MaxLine)
 	for {
 		line, err := b.ReadSlice('\n')
-		for rest := err; errors.Is(rest, bufio.ErrBufferFull); {
-			// line is overwritten by the skip, so it is used first.
-			r.line(line)
+		if errors.Is(err, bufio.ErrBufferFull) {
+			r.line(line) // the skip below overwrites it
 			line = nil
+		}
+		for errors.Is(err, bufio.ErrBufferFull) {
 			var more []byte
-			more, rest = b.ReadSlice('\n')
+			more, err = b.ReadSlice('\n')
 			r.bytes += int64(len(more))
-			err = rest
 		}
 		if len(line) > 0 {
 			r.line(line)
