@@ -161,7 +161,9 @@ func (t LogText) validate(bad func(string, ...any)) {
 	if len(t.Findings) > maxLogFindings {
 		bad("field logs.findings: %d are more than %d", len(t.Findings), maxLogFindings)
 	}
-	if i := slices.IndexFunc(t.Findings, func(f LogFinding) bool { return f.Kind == "" || f.Count < 1 || strings.ContainsAny(f.Sample, "\x1b\r\n") }); i >= 0 {
+	if i := slices.IndexFunc(t.Findings, func(f LogFinding) bool {
+		return f.Kind == "" || f.Count < 1 || strings.ContainsAny(f.Sample, "\x1b\r\n")
+	}); i >= 0 {
 		bad("field logs.findings[%d]: a finding has a kind, a count above 0 and a sample of one plain line", i)
 	}
 }

@@ -12,39 +12,68 @@ import (
 // pattern's own named group wins.
 var (
 	groupForms = forms(
-		`groupId=([^,\]\s]+)`, `\bgroup(?:_?id)?=["']?([^\s"',;)]+)`, `Group member \(([^,)]+),`, `\[Group(?:Id)? ([^\]]+)\]`, `Group "([^"]+)"`,
-		`Group coordinator-?\w* for (\S+)`, `(?:to rebalance|Stabilized|removed dynamic members from|joins|has left|in|for|Joined|joined|synced|(?:Re-)?\)?joining) group:? ['"]?([^\s'",;:()]+)`,
-		`Group (\S+) (?:with generation|removed|remove)`, `\bgroup: ([^\s;,]+)`, `heartbeat-thread \| ([^\]\s"]+)`,
+		"groupId=", `groupId=([^,\]\s]+)`,
+		"group", `\bgroup(?:_?id)?=["']?([^\s"',;)]+)`,
+		"Group member (", `Group member \(([^,)]+),`,
+		"[Group", `\[Group(?:Id)? ([^\]]+)\]`,
+		`Group "`, `Group "([^"]+)"`,
+		" group", `(?:to rebalance|Stabilized|removed dynamic members from|joins|has left|in|for|Joined|joined|synced|joining) group:? ['"]?([^\s'",;:()]+)`,
+		"Group ", `Group (\S+) (?:with generation|removed|remove)`,
+		"group: ", `\bgroup: ([^\s;,]+)`,
+		"heartbeat-thread | ", `heartbeat-thread \| ([^\]\s"]+)`,
 	)
 	clientForms = forms(
-		`(ReplicaFetcher replicaId=\d+, leaderId=\d+, fetcherId=\d+)`, `WorkerSinkTask\{id=([^}]+)\}`,
-		`clientId=([^,\]\s]+)`, `\|([^|\s]+#(?:consumer|producer)-\d+)\|`, `client\.?_?id[=:] ?["']?([^\s"',;]+)`, `\bpod=(\S+)`,
+		"ReplicaFetcher replicaId=", `(ReplicaFetcher replicaId=\d+, leaderId=\d+, fetcherId=\d+)`,
+		"WorkerSinkTask{id=", `WorkerSinkTask\{id=([^}]+)\}`,
+		"clientId=", `clientId=([^,\]\s]+)`,
+		"#consumer-", `\|([^|\s]+#consumer-\d+)\|`,
+		"#consumer-", `\bname=(\S+#consumer-\d+)`,
+		"client", `client\.?_?id[=:] ?["']?([^\s"',;]+)`,
+		"pod=", `\bpod=(\S+)`,
 	)
 	memberForms = forms(
-		`memberId=['"]?([^',"\s)]+)`, `Member MemberMetadata\(memberId=([^,]+)`, `member[_ ]id[= ]["']?([^\s"',;)]+)`,
-		`(?:Pending member|Member|member) ([\w.+/=-]{4,}) (?:in group|fenced|left|has|sending|temporarily|joins|will|on LeaveGroup|on heartbeat)`,
-		`(?:new member(?: id)?|Adding new member) ([^\s,;()]+)`,
+		"memberId=", `memberId=['"]?([^',"\s)]+)`,
+		"member_id", `member_id[= ]["']?([^\s"',;)]+)`,
+		"ember ", `(?:Pending member|Member|member) ([\w.+/=-]{4,}) (?:in group|fenced|left|has|sending|temporarily|joins|will|on LeaveGroup|on heartbeat)`,
+		"new member", `(?:new member(?: id)?|Adding new member) ([^\s,;()]+)`,
 	)
 	instanceForms = forms(
-		`groupInstanceId=(?:Some\()?([^,)\]\s]+)`, `instanceId=([^,\]\s]+)`, `instance_id=["']?([^\s"',;]+)`, `instance id:? ([\w.-]+)`,
-		`group instance id Optional\[([^\]]+)\]`,
+		"groupInstanceId=", `groupInstanceId=(?:Some\()?([^,)\]\s]+)`,
+		"instanceId=", `instanceId=([^,\]\s]+)`,
+		"instance_id=", `instance_id=["']?([^\s"',;]+)`,
+		"instance id", `instance id:? ([\w.-]+)`,
+		"group instance id Optional[", `group instance id Optional\[([^\]]+)\]`,
 	)
-	nodeForms = forms(`\bnode (\d+)`, `\bNode (\d+)`, `\bnode=(\d+)`, `\b[bB]roker[:=]? ?(\d+)\b`, `KafkaServer id=(\d+)`, `nodeId=(\d+)`, `(?:Broker|Kafka)Server id=(\d+)`)
-	levels    = regexp.MustCompile(`\b(TRACE|DEBUG|INFO|WARN|WARNING|ERROR|FATAL)\b`)
-	sources   = regexp.MustCompile(`\(([\w.$]+(?:Logging\.scala|\w):\d+)\)|\b([\w./]+\.go:\d+)|\b([A-Z]\w+:\d+) - `)
+	nodeForms = forms(
+		"ode ", `\b[nN]ode (\d+)`, "node=", `\bnode=(\d+)`, "roker", `\b[bB]roker[:=]? ?(\d+)\b`,
+		"Server id=", `(?:Broker|Kafka)Server id=(\d+)`, "nodeId=", `nodeId=(\d+)`,
+	)
+	levels  = regexp.MustCompile(`\b(TRACE|DEBUG|INFO|WARN|WARNING|ERROR|FATAL)\b`)
+	sources = regexp.MustCompile(`\(([\w.$]+(?:Logging\.scala|\w):\d+)\)|\b([\w./]+\.go:\d+)|\b([A-Z]\w+:\d+) - `)
 )
 
-func forms(in ...string) []*regexp.Regexp {
-	out := make([]*regexp.Regexp, len(in))
-	for i, s := range in {
-		out[i] = regexp.MustCompile(s)
+// form is a way to name something: the pattern is tried only where its word
+// occurs, since most lines hold few of them.
+type form struct {
+	word string
+	re   *regexp.Regexp
+}
+
+// forms takes pairs of a word and a pattern.
+func forms(in ...string) []form {
+	out := make([]form, 0, len(in)/2)
+	for i := 0; i < len(in); i += 2 {
+		out = append(out, form{in[i], regexp.MustCompile(in[i+1])})
 	}
 	return out
 }
 
-func first(all []*regexp.Regexp, text string) string {
-	for _, re := range all {
-		if m := re.FindStringSubmatch(text); m != nil && !empty(m[1]) {
+func first(all []form, text string) string {
+	for _, f := range all {
+		if !strings.Contains(text, f.word) {
+			continue
+		}
+		if m := f.re.FindStringSubmatch(text); m != nil && !empty(m[1]) {
 			return bounded(m[1])
 		}
 	}
@@ -66,7 +95,13 @@ func empty(s string) bool {
 // maxName bounds names from a line; Kafka's own limit for them is 249.
 const maxName = 249
 
-func bounded(s string) string { return cut(discreet(strings.Trim(s, `'"`)), maxName) }
+func bounded(s string) string {
+	s = strings.Trim(s, `'"`)
+	if strings.ContainsAny(s, "=:@ ") {
+		s = discreet(s)
+	}
+	return cut(s, maxName)
+}
 
 // fill sets what the line says about who it concerns.
 func fill(f *diagnose.LogFinding, p *pattern, text string) {
@@ -78,7 +113,7 @@ func fill(f *diagnose.LogFinding, p *pattern, text string) {
 			}
 		}
 	}
-	pick := func(name string, from []*regexp.Regexp) string {
+	pick := func(name string, from []form) string {
 		if v := named[name]; v != "" && !empty(v) {
 			return bounded(v)
 		}

@@ -1,7 +1,8 @@
 package logs
 
 import (
-	"fmt"
+	"strconv"
+	"strings"
 
 	"github.com/kafka-oncall/kafka-oncall/diagnose"
 )
@@ -14,21 +15,21 @@ type keeper struct {
 	dropped int64
 }
 
-// loud kinds differ in every line by their detail, which then does not separate
-// findings.
+// key is what a finding is counted under.
 func key(f diagnose.LogFinding) string {
 	node := int32(-1)
 	if f.Node != nil {
 		node = *f.Node
 	}
-	detail := f.Detail
 	if f.Kind == diagnose.LogFetchTransport {
 		f.Member = "" // a session id, another one each time
 	}
-	return fmt.Sprintf("%s\x00%s\x00%s\x00%s\x00%s\x00%s\x00%d\x00%s", f.Kind, f.By, f.Group, f.Member, f.Client, f.Instance, node, detail)
+	return strings.Join([]string{string(f.Kind), f.By, f.Group, f.Member, f.Client, f.Instance, strconv.Itoa(int(node)), f.Detail}, "\x00")
 }
 
-func (k *keeper) add(f diagnose.LogFinding) {
+// add counts a finding. It returns the place of a new one, whose sample the
+// caller adds; nil for one that is known or has no room.
+func (k *keeper) add(f diagnose.LogFinding) *diagnose.LogFinding {
 	if k.index == nil {
 		k.index = map[string]int{}
 	}
@@ -37,17 +38,17 @@ func (k *keeper) add(f diagnose.LogFinding) {
 	if !ok {
 		if len(k.all) >= k.most {
 			k.dropped++
-			return
+			return nil
 		}
 		k.index[id] = len(k.all)
 		k.all = append(k.all, f)
-		return
+		return &k.all[len(k.all)-1]
 	}
 	x := &k.all[i]
 	x.Count++
 	x.Low, x.High = min(x.Low, f.Low), max(x.High, f.High)
 	if f.First.IsZero() {
-		return
+		return nil
 	}
 	if x.First.IsZero() || f.First.Before(x.First) {
 		x.First = f.First
@@ -55,6 +56,7 @@ func (k *keeper) add(f diagnose.LogFinding) {
 	if f.Last.After(x.Last) {
 		x.Last = f.Last
 	}
+	return nil
 }
 
 func (k *keeper) into(t *diagnose.LogText) {

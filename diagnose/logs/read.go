@@ -3,6 +3,7 @@ package logs
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -71,6 +72,8 @@ type Reader struct {
 	lines int64
 	bytes int64
 	found int64
+	// ends is where the words of the present text end, kept for its memory.
+	ends map[int]int
 	// previous is the last finding and last its group, for lines that go on.
 	previous diagnose.LogKind
 	lastAt   time.Time
@@ -78,13 +81,13 @@ type Reader struct {
 	// recognised: a stack trace below it has its time.
 	head    [96]byte
 	headLen int
-	openFor  string
+	openFor string
 }
 
 // NewReader returns a reader with nothing read.
 func NewReader(o Options) *Reader {
 	o = o.withDefaults()
-	return &Reader{o: o, table: known(), clock: clockOf{now: o.Now}, kept: keeper{most: o.MaxFindings}}
+	return &Reader{o: o, table: known(), clock: clockOf{now: o.Now}, kept: keeper{most: o.MaxFindings}, ends: map[int]int{}}
 }
 
 // Add reads one input to its end.
@@ -169,17 +172,12 @@ func (r *Reader) record(rec record, shown string) {
 	if p == nil {
 		return
 	}
-	bare := stampless(rec.text)
-	goesOn := continues.MatchString(bare)
+	goesOn := continues.MatchString(stampless(rec.text))
 	if goesOn && r.previous == p.kind {
 		return // the stack trace of a record that is counted already
 	}
 	f := diagnose.LogFinding{Kind: p.kind, By: p.by, Count: 1, Line: r.lines, Level: rec.level}
 	fill(&f, p, rec.text)
-	if f.Level == "" {
-		f.Level = levelOf(rec.text)
-	}
-	f.Level = strings.ToUpper(cut(f.Level, 10))
 	f.First = r.clock.at(rec.text, end)
 	if !rec.at.IsZero() {
 		r.clock.day = rec.at
@@ -191,14 +189,15 @@ func (r *Reader) record(rec record, shown string) {
 		f.First = r.before()
 	}
 	f.Last, r.lastAt = f.First, f.First
-	f.Source = sourceOf(shown)
 	if p.by == brod && f.Group == "" {
 		f.Group = r.openFor
 	}
-	f.Sample = cut(discreet(shown), maxSample)
 	r.previous = p.kind
 	r.found++
-	r.kept.add(f)
+	if x := r.kept.add(f); x != nil {
+		x.Sample, x.Source = cut(discreet(shown), maxSample), sourceOf(shown)
+		x.Level = strings.ToUpper(cut(cmp.Or(x.Level, levelOf(rec.text)), 10))
+	}
 }
 
 // maxSample bounds the sample of a finding, in bytes.
@@ -213,10 +212,10 @@ func stampless(s string) string {
 
 // pattern is the first of the table that fits, and where its word ends.
 func (r *Reader) pattern(text string) (*pattern, int) {
-	ends := map[int]int{}
-	r.table.matcher.find(text, ends)
+	clear(r.ends)
+	r.table.matcher.find(text, r.ends)
 	best := -1
-	for w := range ends {
+	for w := range r.ends {
 		p := &r.table.patterns[w]
 		if best >= 0 && w > best || p.re != nil && !p.re.MatchString(text) || p.not != nil && p.not.MatchString(text) {
 			continue
@@ -226,5 +225,5 @@ func (r *Reader) pattern(text string) (*pattern, int) {
 	if best < 0 {
 		return nil, 0
 	}
-	return &r.table.patterns[best], ends[best]
+	return &r.table.patterns[best], r.ends[best]
 }
