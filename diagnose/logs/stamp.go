@@ -6,11 +6,54 @@ import (
 	"time"
 )
 
-// stamps finds moments in the forms that loggers write.
-var stamps = regexp.MustCompile(`\d{4}[-/.]\d\d[-/.]\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?` +
-	`|%\d\|\d{9,10}\.\d{3}\|` +
-	`|(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) [ \d]\d \d\d:\d\d:\d\d` +
-	`|\b\d\d:\d\d:\d\d(?:[.,]\d{1,6})?\b`)
+var (
+	// dayBefore and monthBefore are what stands before a time of day.
+	dayBefore   = regexp.MustCompile(`^\d{4}[-/.]\d\d[-/.]\d\d[T ]$`)
+	monthBefore = regexp.MustCompile(`^(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) [ \d]\d $`)
+	// afterClock is what may follow one: a fraction and a zone.
+	afterClock = regexp.MustCompile(`^(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?`)
+	// rdkafkaStamp is level and time of a librdkafka line.
+	rdkafkaStamp = regexp.MustCompile(`%\d\|\d{9,10}\.\d{3}\|`)
+)
+
+// maxStamps bounds the stamps of one line.
+const maxStamps = 8
+
+// stampsIn finds moments in the forms that loggers write. Times of day are
+// looked for by hand: a pattern for all forms would cost more than all else.
+func stampsIn(text string) []string {
+	var out []string
+	if strings.Contains(text, "|") {
+		out = rdkafkaStamp.FindAllString(text, 1)
+	}
+	for i := 2; i+5 < len(text) && len(out) < maxStamps; i++ {
+		if text[i] != ':' || text[i+3] != ':' || !digits(text[i-2:i]) || !digits(text[i+1:i+3]) || !digits(text[i+4:i+6]) {
+			continue
+		}
+		from, to := i-2, i+6
+		to += len(afterClock.FindString(text[to:]))
+		switch {
+		case from >= 11 && dayBefore.MatchString(text[from-11:from]):
+			from -= 11
+		case from >= 7 && monthBefore.MatchString(text[from-7:from]):
+			from, to = from-7, i+6
+		case from > 0 && (digits(text[from-1:from]) || text[from-1] == ':'):
+			continue // part of something longer, such as an address
+		}
+		out = append(out, text[from:to])
+		i = to
+	}
+	return out
+}
+
+func digits(s string) bool {
+	for i := range len(s) {
+		if s[i] < '0' || s[i] > '9' {
+			return false
+		}
+	}
+	return true
+}
 
 // parseStamp reads one stamp that names its day.
 func parseStamp(s string) (time.Time, bool) {
@@ -55,7 +98,7 @@ type clockOf struct {
 // at is the moment of a record whose message begins at or before end: the inner
 // of several stamps, since the outer one is a collector's.
 func (c *clockOf) at(text string, end int) time.Time {
-	found := stamps.FindAllString(text[:min(end, len(text))], 8)
+	found := stampsIn(text[:min(end, len(text))])
 	var partial time.Time
 	for i := len(found) - 1; i >= 0; i-- {
 		if t, ok := parseStamp(found[i]); ok {
@@ -78,7 +121,7 @@ func (c *clockOf) partial(s string) (time.Time, bool) {
 	if t, err := time.Parse("Jan _2 15:04:05", s); err == nil {
 		return t.AddDate(day.Year(), 0, 0), true
 	}
-	t, err := time.Parse("15:04:05", strings.Replace(s, ",", ".", 1))
+	t, err := time.Parse("15:04:05", strings.TrimSuffix(strings.Replace(s, ",", ".", 1), "Z"))
 	if err != nil {
 		return time.Time{}, false
 	}
