@@ -14,8 +14,6 @@ type pattern struct {
 	by   string
 	word string
 	re   *regexp.Regexp
-	// not excludes lines that hold it.
-	not *regexp.Regexp
 }
 
 // The programs.
@@ -37,11 +35,6 @@ func p(kind diagnose.LogKind, by, word, re string) pattern {
 	if re != "" {
 		x.re = regexp.MustCompile(re)
 	}
-	return x
-}
-
-func (x pattern) without(re string) pattern {
-	x.not = regexp.MustCompile(re)
 	return x
 }
 

@@ -217,7 +217,7 @@ func (r *Reader) pattern(text string) (*pattern, int) {
 	best := -1
 	for w := range r.ends {
 		p := &r.table.patterns[w]
-		if best >= 0 && w > best || p.re != nil && !p.re.MatchString(text) || p.not != nil && p.not.MatchString(text) {
+		if best >= 0 && w > best || p.re != nil && !p.re.MatchString(text) {
 			continue
 		}
 		best = w
