@@ -186,7 +186,7 @@ func logErrors70(c scope) (logVerdict, bool) {
 		return v, true
 	case c.has(LogConsumptionHalt):
 		return c.innocent70(n), true
-	case len(nodes) == 1 && len(at) > 1 && d <= time.Minute:
+	case len(at) > len(nodes) && c.onceEach(at) && c.roundByRound(at):
 		return c.burst(nodes, n, d), true
 	default:
 		return c.few70(nodes, n), true
@@ -203,8 +203,36 @@ func (c scope) onceEach(at []int) bool {
 func (c scope) repeats(at []int) bool {
 	return slices.ContainsFunc(at, func(i int) bool {
 		f := c.s.all[i]
-		return f.Count > 1 && f.Last.Sub(f.First) > time.Minute
+		return f.Count > 1 && f.Last.Sub(f.First) > time.Minute || f.Count >= floodOf
 	}) || c.count(LogFetchUnknown) >= 5 && c.lasting(LogFetchUnknown) > 4*time.Minute
+}
+
+// floodOf is the number of errors 70 of one client on one broker that no restart
+// explains, however close together.
+const floodOf = 4
+
+// roundByRound: the errors of each broker lie within a minute or two, as in a
+// rolling restart, where each broker has a burst of its own.
+func (c scope) roundByRound(at []int) bool {
+	first, last := map[int32]time.Time{}, map[int32]time.Time{}
+	for _, i := range at {
+		f := c.s.all[i]
+		if f.Node == nil {
+			return false
+		}
+		if t, ok := first[*f.Node]; !ok || f.First.Before(t) {
+			first[*f.Node] = f.First
+		}
+		if f.Last.After(last[*f.Node]) {
+			last[*f.Node] = f.Last
+		}
+	}
+	for n, t := range first {
+		if last[n].Sub(t) > 2*time.Minute {
+			return false
+		}
+	}
+	return true
 }
 
 // restarted: the broker stopped or started, or connections to it broke, before.

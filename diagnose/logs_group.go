@@ -11,7 +11,7 @@ import (
 // line says in so many words goes before what several lines suggest.
 func logJudges() []func(c, whole scope) (logVerdict, bool) {
 	return []func(c, whole scope) (logVerdict, bool){
-		logFencedID, logAdmin, logPoll, logJoinSync, logNotRejoined, logStray, logCoordinator, logReplaced,
+		logFencedID, logAdmin, logPoll, logJoinSync, logNotRejoined, logMismatch, logGroupGone, logStray, logCoordinator, logReplaced,
 		logStorm, logSession, logShutdown, logBlocked, logSaramaClaim, logEndless, logAutoCommit, logBareCommit, logDeploy,
 	}
 }
@@ -180,6 +180,38 @@ func logStray(c, _ scope) (logVerdict, bool) {
 	}, true
 }
 
+// logMismatch: consumers of different kinds under one group id.
+func logMismatch(c, _ scope) (logVerdict, bool) {
+	at := c.only(LogProtocolMismatch)
+	if len(at) == 0 {
+		return logVerdict{}, false
+	}
+	return logVerdict{
+		class: StrayCommits, cites: at,
+		summary: "A member was refused because it shares no assignor or protocol type with the members that are there: two applications, or two versions of one, use the same group id.",
+		decides: "which applications use this group.id, and their partition.assignment.strategy",
+		rest:    []Alternative{{RollingDeploy, "a deploy that changes the assignor in one step is refused in the same words until the last old member has left"}},
+		advice: Advice{Title: "Find the other application with this group.id", Text: "Describe the group's members and compare client ids and hosts. Give one application another group.id; to change the assignor, list old and new together for one deploy.",
+			Avoid: "Do not change timeouts.", Why: "Nobody timed out."},
+	}, true
+}
+
+// logGroupGone: a running client is told that its group does not exist.
+func logGroupGone(c, _ scope) (logVerdict, bool) {
+	at := c.only(LogGroupGone)
+	if len(at) == 0 {
+		return logVerdict{}, false
+	}
+	return logVerdict{
+		class: GroupMetadataLost, cites: append(at, c.only(LogGroupLoaded, LogBrokerStarted)...),
+		summary: "A client was told that its group does not exist: the coordinator has lost the group's state, or somebody deleted the group. Committed offsets may be gone. Clients of the consumer protocol stay dead until they are restarted.",
+		decides: "whether the group's committed offsets are still there, and whether somebody deleted it",
+		rest:    []Alternative{{RemovedByAdmin, "the group may have been deleted on purpose"}},
+		advice: Advice{Title: "Compare the group's committed offsets before you restart anything", Text: "Describe the group: are its offsets there? If they are gone, set them before the consumers start, or auto.offset.reset decides where they begin. Then restart the clients, and look for an unclean election of __consumer_offsets.",
+			Avoid: "Do not just restart the consumers.", Why: "Without offsets they begin at the end or the beginning, and records are skipped or read again."},
+	}, true
+}
+
 func logCoordinator(c, whole scope) (logVerdict, bool) {
 	v := logVerdict{class: CoordinatorTrouble, decides: "whether other groups of the same coordinator suffered at the same moment, and which broker leads the group's partition of __consumer_offsets"}
 	switch {
@@ -263,6 +295,9 @@ func stem(member string) string {
 }
 
 func logStorm(c, _ scope) (logVerdict, bool) {
+	if v, ok := logClientStorm(c); ok {
+		return v, true
+	}
 	rounds := c.count(LogRebalanceBegan)
 	if rounds < 2 || c.has(LogMemberFailed, LogMemberExpired, LogMemberLeft, LogProcessStop) || !c.has(LogMemberUnknown, LogHeartbeatUnknown) && rounds < 4 {
 		return logVerdict{}, false
@@ -273,6 +308,29 @@ func logStorm(c, _ scope) (logVerdict, bool) {
 		rest:    []Alternative{{RollingDeploy, "members of a deploy that join one after the other do this for a while"}},
 		decides: "the reasons in \"Preparing to rebalance\", the broker's version, and the JoinGroup version of the clients",
 		advice: Advice{Title: "Compare broker and client versions", Text: "If rounds end within milliseconds, members have no time to rejoin: broker 2.3.0 does that to clients with JoinGroup v0 (KAFKA-8653). Upgrade the broker to 2.3.1 or newer, or use a client that sends JoinGroup v1 with a rebalance timeout. Otherwise look for subscriptions or metadata that keep changing.",
+			Avoid: "Do not raise session.timeout.ms.", Why: "Nobody was silent."},
+	}, true
+}
+
+// stormRounds is the number of joins of one client that a deploy hardly makes.
+const stormRounds = 5
+
+// logClientStorm: a client joins again and again, and nobody is dropped or told
+// to stop.
+func logClientStorm(c scope) (logVerdict, bool) {
+	n := 0
+	for _, i := range c.only(LogJoined, LogSynced) {
+		n = max(n, c.s.all[i].Count)
+	}
+	if n < stormRounds || c.has(append([]LogKind{LogProcessStop, LogMemberLeft, LogCommitFailed, LogMemberUnknown}, sessionKinds...)...) {
+		return logVerdict{}, false
+	}
+	return logVerdict{
+		class: RebalanceStorm, cites: c.only(LogJoined, LogSynced, LogRejoin, LogHeartbeatRebal, LogAlreadyRebalance),
+		summary: fmt.Sprintf("One client joined %s in %s without losing its membership: the group rebalances again and again, and nobody is dropped.", plural(n, "time", "times"), span(c.lasting(LogJoined, LogSynced))),
+		rest:    []Alternative{{RollingDeploy, "a long deploy makes a round for each process"}},
+		decides: "the coordinator's reasons in \"Preparing to rebalance\"",
+		advice: Advice{Title: "Read the coordinator's reasons", Text: "\"Preparing to rebalance\" names the member and the reason of each round: topics that change, subscriptions that differ between members, members that come and go with an autoscaler.",
 			Avoid: "Do not raise session.timeout.ms.", Why: "Nobody was silent."},
 	}, true
 }

@@ -128,6 +128,7 @@ const (
 	LogLeaveSent         LogKind = "leave-sent"
 	LogManualAssign      LogKind = "manual-assign"
 	LogGroupGone         LogKind = "group-id-not-found"
+	LogProtocolMismatch  LogKind = "group-protocol-mismatch"
 	LogProcessStop       LogKind = "process-stop"
 	LogProcessStart      LogKind = "process-start"
 	LogProcessKilled     LogKind = "process-killed"

@@ -110,8 +110,24 @@ Caused by: org.apache.kafka.clients.consumer.CommitFailedException: Commit canno
 [2031-03-01 10:00:00,001] DEBUG Completed request:{"requestHeader":{"requestApiKey":1,"clientId":"leaky"},"request":{"replicaId":-1,"sessionId":0,"sessionEpoch":0}} (kafka.request.logger)
 [2031-03-01 10:00:00,251] DEBUG Completed request:{"requestHeader":{"requestApiKey":1,"clientId":"leaky"},"request":{"replicaId":-1,"sessionId":0,"sessionEpoch":0}} (kafka.request.logger)
 `, diagnose.LeakingClient, "leaky"},
+	{"a rolling restart, broker by broker", rolling, diagnose.RestartBurst, "ends by itself"},
+	{"one client, many errors in seconds", strings.Repeat(one70, 6), diagnose.CacheThrash, "again and again"},
+	{"a client that joins for ever", strings.Repeat("2031-03-01 10:00:00,001 INFO [Consumer clientId=s-1, groupId=stock] Request joining group due to: cached metadata has changed from (version6: {a=4}) at the beginning of the rebalance to (version9: {a=5})\n2031-03-01 10:00:03,001 INFO [Consumer clientId=s-1, groupId=stock] Successfully joined group with generation Generation{generationId=8, memberId='s-1-aa11bb22-3333-4444-5555-666677778888', protocol='range'}\n", 6), diagnose.RebalanceStorm, "nobody is dropped"},
+	{"two applications, one group id", `
+2031-03-01 10:00:00,001 ERROR [main] org.apache.kafka.common.errors.InconsistentGroupProtocolException: The group member's supported protocols are incompatible with those of existing members or first group member tried to join with empty protocol type or empty protocol list.
+`, diagnose.StrayCommits, "same group id"},
+	{"KIP-848 client of a group that is gone", `
+2031-03-01 10:00:00,001 ERROR [consumer_background_thread] [Consumer clientId=s-1, groupId=stock] ConsumerGroupHeartbeatRequest failed due to unexpected error: GROUP_ID_NOT_FOUND (org.apache.kafka.clients.consumer.internals.ConsumerHeartbeatRequestManager)
+`, diagnose.GroupMetadataLost, "offsets"},
 	{"no line says anything", "2031-03-01 10:00:00 INFO all is well\nnothing to see\n", diagnose.Undecided, "none says anything"},
 }
+
+const one70 = "2031-03-01 10:00:07,001 INFO [Consumer clientId=s-1, groupId=stock] Node 4 was unable to process the fetch request with (sessionId=1, epoch=900): FETCH_SESSION_ID_NOT_FOUND. (org.apache.kafka.clients.FetchSessionHandler)\n"
+
+var rolling = one70 +
+	strings.NewReplacer("s-1", "s-2").Replace(one70) +
+	strings.NewReplacer("Node 4", "Node 5", "10:00", "10:06").Replace(one70) +
+	strings.NewReplacer("Node 4", "Node 5", "10:00", "10:06", "s-1", "s-2").Replace(one70)
 
 func classify(t *testing.T, text string) (diagnose.Diagnosis, diagnose.Evidence) {
 	t.Helper()
