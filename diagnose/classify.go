@@ -15,6 +15,9 @@ import (
 // needed was read and normal, else undecided.
 func Classify(e Evidence, l Limits) Diagnosis {
 	e = e.Sorted()
+	if e.logsOnly() {
+		return classifyLogs(e)
+	}
 	f := newFacts(&e, l)
 	if o, absent := noSubject(f); absent {
 		return Diagnosis{

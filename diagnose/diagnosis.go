@@ -75,6 +75,20 @@ type Finding struct {
 	// Facts are the numbers that playbooks compute with, by name. Each rule
 	// declares the names it provides (Rule.Provides).
 	Facts []Fact `json:"facts,omitempty"`
+	// Basis is "logs" for a finding that rests on log text alone.
+	Basis string `json:"basis,omitempty"`
+	// Advice is the next step of such a finding; those that rest on live
+	// evidence take theirs from the playbook of the class.
+	Advice *Advice `json:"advice,omitempty"`
+}
+
+// Advice is one step in words, for a finding that rests on log text alone.
+type Advice struct {
+	Title string `json:"title"`
+	Text  string `json:"text"`
+	// Avoid says what not to do, Why the reason.
+	Avoid string `json:"avoid,omitempty"`
+	Why   string `json:"why,omitempty"`
 }
 
 // Fact looks a fact up by name.

@@ -40,9 +40,11 @@ type Evidence struct {
 	// Clients are client-side metrics, sorted by client id.
 	ClientsReading Reading  `json:"clients_reading"`
 	Clients        []Client `json:"clients,omitempty"`
-	// Pods and Logs have no collector yet; their readings say "skipped".
+	// Pods has no collector yet; its reading says "skipped".
 	Pods Reading `json:"pods_reading"`
-	Logs Reading `json:"logs_reading"`
+	// Logs says how reading log text went, LogText what was found in it.
+	Logs    Reading `json:"logs_reading"`
+	LogText LogText `json:"logs,omitzero"`
 }
 
 // Trigger is what started the diagnosis, nil for a question without an alert.

@@ -78,6 +78,7 @@ func decide(l *loss) decision {
 	for _, s := range suspects {
 		d.views = append(d.views, s.view(l))
 	}
+	l.heed(d.views)
 	left := slices.DeleteFunc(slices.Clone(d.views), func(v view) bool { return v.fit == excluded })
 	slices.SortStableFunc(left, better)
 	d.rest = left

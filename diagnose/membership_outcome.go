@@ -78,7 +78,7 @@ func (l *loss) citations(c Class) []Citation {
 	if l.coord.cite.Path != "" {
 		out = append(out, l.coord.cite)
 	}
-	return out
+	return append(out, l.logCitations()...)
 }
 
 // dropCitation is the place where the member is listed no longer.

@@ -88,6 +88,7 @@ func removals(e Evidence) []removal {
 		{"groups", func(e *Evidence) { e.Groups, e.GroupsReading = nil, skipped }},
 		{"watcher", func(e *Evidence) { e.Watcher = Watcher{Reading: skipped} }},
 		{"clients", func(e *Evidence) { e.Clients, e.ClientsReading = nil, skipped }},
+		{"logs", func(e *Evidence) { e.LogText, e.Logs = LogText{}, skipped }},
 	}
 	for i, b := range e.Brokers {
 		p := fmt.Sprintf("broker %d ", b.ID)

@@ -48,6 +48,7 @@ func (e Evidence) Validate() error {
 		}
 		ids[g.ID] = true
 	}
+	e.LogText.validate(bad)
 	for _, s := range statuses(e) {
 		if !s.status.valid() {
 			bad("field %s: status %q is not known", s.path, s.status)

@@ -20,7 +20,8 @@ func (c *collection) evidence() diagnose.Evidence {
 		ClientsReading: c.clients.reading,
 		Clients:        c.clients.clients,
 		Pods:           skipped("pods are not read yet"),
-		Logs:           skipped("no log source is configured"),
+		Logs:           c.logs.reading,
+		LogText:        c.logs.text,
 	}
 	if !c.q.past {
 		// Nothing in the evidence is younger than its clock.
