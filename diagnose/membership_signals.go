@@ -20,6 +20,8 @@ type signalView struct {
 	answer tri
 	// n is the increase that was counted.
 	n float64
+	// rivals is the number of losses whose moment it can be about.
+	rivals int
 	// why says in words why the answer is not known.
 	why string
 	// cite is the observation; its Path is empty when nothing was read.
@@ -65,6 +67,7 @@ func (l *loss) leaves(m membership) signalView {
 	v := signalView{n: overlapping(c.steps, from, to)}
 	at := clock(l.by)
 	rivals := m.near(l, from, to)
+	v.rivals = rivals
 	switch {
 	case v.n == 0:
 		v.answer = isNo
