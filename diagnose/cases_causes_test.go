@@ -289,6 +289,16 @@ func troubleCases() []synthCase {
 		{class, "near-one-host", "another group lost a member in the same look of the watcher, while commits of the others were accepted", "a host with consumers of two groups stood still", SessionTimeout, Likely, []Class{CoordinatorTrouble}, told(stalled(), func(x *tale) {
 			x.strangers = []Loss{{Group: "billing", Coordinator: 2, MemberID: "billing-1", ClientID: "billing", Host: "/10.2.7.31", After: ago(lasting(140)), By: ago(lasting(133))}}
 		})},
+		{class, "near-nothing-scraped", "one group lost everybody, and no broker was scraped for 50 s: the monitoring stood still", "the application's host was frozen while Prometheus was moved", SessionTimeout, Likely, []Class{CoordinatorTrouble}, told(frozen(), alone1, onEvidence(func(e *Evidence) {
+			for i := range e.Brokers {
+				for sig, m := range e.Brokers[i].Signals {
+					for k := range m.Series {
+						m.Series[k].Samples = slices.DeleteFunc(m.Series[k].Samples, func(x Sample) bool { return x.T.After(ago(lasting(190))) && x.T.Before(ago(lasting(125))) })
+					}
+					e.Brokers[i].Signals[sig] = m
+				}
+			}
+		}))},
 		{class, "near-started-and-served", "the coordinator started shortly before, but it took commits of the others all the time", "the process stood still", SessionTimeout, Likely, []Class{CoordinatorTrouble}, told(stalled(), func(x *tale) { x.started = ago(lasting(170)) })},
 		{class, "near-900ms", "heartbeats took 0.9 s while two groups lost members at different times", "two clients stood still", SessionTimeout, Likely, []Class{CoordinatorTrouble}, told(frozen(), slow(900))},
 		{class, "near-redpanda", "the same on a Kafka-like system, whose coordinator is another", truth, SessionTimeout, Likely, []Class{CoordinatorTrouble}, told(frozen(), onEvidence(func(e *Evidence) { e.Cluster.Flavour = "redpanda" }))},
@@ -354,6 +364,15 @@ func metadataCases() []synthCase {
 			x.turns[1].generation = 41
 			x.events = map[Signal][]event{SignalLeaveRequests: {{ago(lasting(131)), 2}}}
 		})},
+		{class, "near-clocks", "two records in the wrong order: generation 3 and then 2, written by two coordinators", "the clocks of two brokers differ by a second", Quiet, Confirmed, []Class{GroupMetadataLost}, told(lagging(wiped(), 0), func(x *tale) {
+			x.turns = []turn{
+				{start: ago(3 * time.Hour), at: ago(3 * time.Hour), members: []who{alice, bob}, generation: 1},
+				{start: ago(lasting(130)), at: ago(lasting(130)), members: []who{alice, bob}, generation: 3},
+				{start: ago(lasting(129)), at: ago(lasting(129)), members: []who{alice, bob}, generation: 2},
+			}
+			x.events = nil
+		})},
+		{class, "near-redpanda", "the same on a Kafka-like system, whose coordinator is another", "the group was made anew", Undecided, Open, []Class{GroupMetadataLost}, told(wiped(), onEvidence(func(e *Evidence) { e.Cluster.Flavour = "redpanda" }))},
 		{class, "near-deleted", "the group was empty and was deleted before it began again at generation 1", "an operator deleted the group between two versions of the application", RollingDeploy, Likely, []Class{GroupMetadataLost}, told(wiped(), func(x *tale) {
 			x.turns = []turn{x.turns[0], {start: ago(lasting(300)), at: ago(lasting(300)), generation: 41}, x.turns[1]}
 			x.events = map[Signal][]event{SignalLeaveRequests: {{ago(lasting(300)), 2}}}

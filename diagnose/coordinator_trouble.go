@@ -211,8 +211,8 @@ func troubleSummary(l *loss, id int32, mine []*loss, groups []string) string {
 	case l.survivors != 0:
 		lost = fmt.Sprintf("in group %s %s", firstNames(groups), plural(len(mine), "member was", "members were"))
 	}
-	return fmt.Sprintf("Broker %d %s: %s dropped at %s. %s. The clients are the victims; %s of the %s looked at are back.",
-		id, what, lost, clock(l.by), capital(l.coord.why), count(returned(mine)), count(len(mine)))
+	return fmt.Sprintf("Broker %d %s: %s dropped at %s. %s. The clients are the victims; of the %s looked at %s back.",
+		id, what, lost, clock(l.by), capital(l.coord.why), plural(len(mine), "member", "members"), plural(returned(mine), "is", "are"))
 }
 
 // troubleCovers: a coordinator in trouble accounts for losses of its groups in

@@ -63,7 +63,7 @@ func (s *groupStory) fallInRecords() *rebirth {
 	var out *rebirth
 	for i := 1; i < len(h.Records); i++ {
 		a, b := h.Records[i-1], h.Records[i]
-		if b.Generation >= a.Generation || len(a.Members) == 0 || a.Tombstone || b.Tombstone {
+		if len(a.Members) == 0 || a.Tombstone || b.Tombstone || !s.beganAnew(a.Generation, b.Generation) {
 			continue
 		}
 		out = &rebirth{after: a.At, by: b.At, before: a.Generation, now: b.Generation, members: len(a.Members), cite: cite(
@@ -71,6 +71,31 @@ func (s *groupStory) fallInRecords() *rebirth {
 			fmt.Sprintf("generation %d at %s after generation %d with %s", b.Generation, clock(b.At), a.Generation, plural(len(a.Members), "member", "members")), h.Reading)}
 	}
 	return out
+}
+
+// firstGenerations is the highest generation of a group's first record: two
+// members that join at once make it the second (measured).
+const firstGenerations = 2
+
+// beganAnew tells a group that began again from two records in the wrong order:
+// the clocks of two coordinators may differ. A fall by one has to be backed by
+// refused calls.
+func (s *groupStory) beganAnew(before, now int32) bool {
+	return now < before && now <= firstGenerations && (before-now > 1 || s.refusals(s.f.from()) > 0)
+}
+
+// refusals counts the calls refused since a moment because the group's state
+// was not there.
+func (s *groupStory) refusals(since time.Time) float64 {
+	b := s.coordinator()
+	if b == nil {
+		return 0
+	}
+	n := 0.0
+	for _, sig := range lostStateSignals {
+		n += increaseAfter(b.counter(sig), since)
+	}
+	return n
 }
 
 // bornAgain: the oldest record there is says that the group was just made, and
@@ -97,13 +122,14 @@ func (s *groupStory) bornAgain() *rebirth {
 	return nil
 }
 
-// fallInEpochs: the epoch of a KIP-848 group fell, or the group is none any more.
+// fallInEpochs: the epoch of a KIP-848 group fell, by half or with refused
+// heartbeats, or the group is none any more.
 func (s *groupStory) fallInEpochs() *rebirth {
 	var out *rebirth
 	for i := 1; i < len(s.g.Snapshots); i++ {
 		a, b := s.g.Snapshots[i-1], s.g.Snapshots[i]
 		gone := b.Epoch < 0 && len(b.Members) == 0 && s.refusedBeats() > 0
-		if a.Epoch <= 0 || len(a.Members) == 0 || b.Epoch >= a.Epoch || b.Epoch < 0 && !gone {
+		if a.Epoch <= 0 || len(a.Members) == 0 || b.Epoch >= a.Epoch || b.Epoch < 0 && !gone || b.Epoch >= 0 && 2*b.Epoch > a.Epoch && s.refusedBeats() == 0 {
 			continue
 		}
 		words := fmt.Sprintf("epoch %d at %s after epoch %d with %s", b.Epoch, clock(b.At), a.Epoch, plural(len(a.Members), "member", "members"))

@@ -122,12 +122,33 @@ func (l *loss) coordHole(b *brokerFacts, groups int) (coordView, bool) {
 		if z.Sub(a) < need || !z.After(from) || !a.Before(l.by) || need <= 0 {
 			continue
 		}
+		if l.s.f.unscraped(a, z, b) {
+			continue
+		}
 		waking := !l.by.Before(a.Add(need-b.sc.every)) && !l.by.After(z.Add(b.sc.every))
 		return coordView{well: isNo, sure: waking && (l.survivors == 0 || groups > 0), kind: coordFrozen,
 			why:  fmt.Sprintf("broker %d, the coordinator, could not be scraped for %s from %s", b.ID, span(z.Sub(a)), clock(a)),
 			cite: b.cite(SignalErrorsAny, fmt.Sprintf("no scrape from %s to %s", clock(a), clock(z)))}, true
 	}
 	return coordView{}, false
+}
+
+// unscraped says that no other broker was scraped in a span either: then it was
+// the monitoring that stood still.
+func (f *facts) unscraped(from, to time.Time, but *brokerFacts) bool {
+	others := false
+	for _, b := range f.br {
+		if b == but || len(b.sc.times) == 0 {
+			continue
+		}
+		others = true
+		for _, t := range b.sc.times {
+			if t.After(from.Add(b.sc.every)) && t.Before(to.Add(-b.sc.every)) {
+				return false
+			}
+		}
+	}
+	return others
 }
 
 // slowHeartbeatMS is the 99th percentile of a heartbeat's time at the broker

@@ -106,7 +106,7 @@ func (d decision) leaveProven() {
 	p := d.views[i]
 	for k, v := range d.views {
 		if v.fit != excluded && v.fit != proven {
-			d.views[k] = exclude(v.class, "it was "+string(p.class)+": "+p.because)
+			d.views[k] = exclude(v.class, "explained otherwise ("+headline(p.class)+"): "+p.because)
 		}
 	}
 }
@@ -138,6 +138,11 @@ func families(vs []view) int {
 func familyOf(c Class) Family {
 	e, _ := Lookup(c)
 	return e.Family
+}
+
+func headline(c Class) string {
+	e, _ := Lookup(c)
+	return e.Headline
 }
 
 func exclude(c Class, because string) view { return view{c, excluded, because} }

@@ -57,7 +57,7 @@ func upper(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 
 // citations are the observations behind a finding, strongest first.
 func (l *loss) citations(c Class) []Citation {
-	out := []Citation{l.dropCitation()}
+	out := append([]Citation{l.dropCitation()}, l.ownCitations(c)...)
 	if l.sil.known {
 		out = append(out, l.silenceCitation())
 	}
@@ -66,7 +66,9 @@ func (l *loss) citations(c Class) []Citation {
 			out = append(out, v)
 		}
 	}
-	out = append(out, l.ownCitations(c)...)
+	if n, v := l.pendingSync(); c == JoinSyncRace && n > 0 {
+		out = append(out, v)
+	}
 	if l.back != nil {
 		out = append(out, l.returnCitation())
 	}
@@ -79,13 +81,10 @@ func (l *loss) citations(c Class) []Citation {
 	return out
 }
 
-// ownCitations are the observations that only one class rests on.
+// ownCitations are the observations that one class rests on most: who was listed
+// when.
 func (l *loss) ownCitations(c Class) []Citation {
 	switch c {
-	case JoinSyncRace:
-		if n, v := l.pendingSync(); n > 0 {
-			return []Citation{v}
-		}
 	case SickLeader:
 		return leaderCitations(l)
 	case RebalanceTimeout:
@@ -167,6 +166,9 @@ func (l *loss) missing(c Class) []string {
 	}
 	if (c == PollInterval || c == PollIntervalStatic) && l.back == nil {
 		out = append(out, "its return")
+	}
+	if c == RemovedByAdmin && l.leave.n == 0 {
+		out = append(out, "the LeaveGroup request that took it out: "+l.leave.why)
 	}
 	if c == SickLeader {
 		if n, _ := l.beats27(); n == 0 {

@@ -57,7 +57,7 @@ func (l *loss) batch() bool {
 
 func removedSummary(l *loss, mine int) string {
 	if mine > 1 {
-		return fmt.Sprintf("%s were removed from the group at %s by somebody else, through the admin API: a LeaveGroup request took them out, and they called with their old member ids afterwards; %s. Nothing is wrong with the clients.",
+		return fmt.Sprintf("%s were removed from the group at %s by somebody else, through the admin API: a LeaveGroup request took them out, and they called with their old member ids afterwards; the last of them: %s. Nothing is wrong with the clients.",
 			plural(mine, "member", "members"), clock(l.by), l.returnWords())
 	}
 	return fmt.Sprintf("%s was removed from the group at %s by somebody else, through the admin API: a LeaveGroup request took it out, and it called with its old member id afterwards; %s. Nothing is wrong with the client.",
