@@ -377,6 +377,14 @@ func metadataCases() []synthCase {
 			x.turns = []turn{x.turns[0], {start: ago(lasting(300)), at: ago(lasting(300)), generation: 41}, x.turns[1]}
 			x.events = map[Signal][]event{SignalLeaveRequests: {{ago(lasting(300)), 2}}}
 		})},
+		{class, "near-deleted-log", "the old records are gone, and the watcher had seen the group Empty before its first record", "an operator deleted the empty group", Undecided, Open, []Class{GroupMetadataLost}, told(wiped(), func(x *tale) {
+			x.turns = []turn{x.turns[0], {start: ago(lasting(300)), at: ago(lasting(300)), generation: 41}, x.turns[1]}
+			x.events = map[Signal][]event{SignalLeaveRequests: {{ago(lasting(300)), 2}}}
+			x.change = func(e *Evidence) {
+				h := &e.Groups[0].History
+				h.Records, h.Baseline = h.Records[2:], false
+			}
+		})},
 		{class, "near-new-group", "the first record is generation 1 and nobody knew the group before", "a new group was started", Quiet, Confirmed, []Class{GroupMetadataLost}, told(lagging(wiped(), 0), func(x *tale) {
 			x.turns = []turn{x.turns[1]}
 			x.events = nil

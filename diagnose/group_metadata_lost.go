@@ -109,11 +109,14 @@ func (s *groupStory) bornAgain() *rebirth {
 	for i := len(s.g.Snapshots) - 1; i >= 0; i-- {
 		x := s.g.Snapshots[i]
 		until := latest(x.At, x.Until)
-		if x.State != "Stable" || until.After(first.At.Add(-2*skew)) {
+		if until.After(first.At.Add(-2 * skew)) {
 			continue
 		}
-		if len(x.Members) == 0 {
-			return nil
+		if x.State == "Empty" {
+			return nil // only an empty group can be deleted
+		}
+		if x.State != "Stable" || len(x.Members) == 0 {
+			continue
 		}
 		return &rebirth{after: until, by: first.At, before: -1, now: first.Generation, members: len(x.Members), cite: cite(
 			groupPath(s.g.ID, "history.records[0]"),
@@ -180,7 +183,7 @@ func (s *groupStory) refused(r *rebirth) (n float64, where Citation, known bool)
 // lost.
 func groupMetadataLostView(l *loss) view {
 	c := GroupMetadataLost
-	r := l.s.reborn()
+	r := l.s.rebirth
 	switch {
 	case l.s.f.foreign():
 		return exclude(c, l.s.f.notApplicable())
@@ -218,7 +221,7 @@ func (s *groupStory) judgeRebirth() Outcome {
 	if s.f.foreign() {
 		return no("%s", s.f.notApplicable())
 	}
-	if r := s.reborn(); r != nil {
+	if r := s.rebirth; r != nil {
 		return s.foundRebirth(r)
 	}
 	if blind := s.invisible(); len(blind) > 0 {
