@@ -156,3 +156,49 @@ func TestTroubleCovers(t *testing.T) {
 		}
 	}
 }
+
+// With a source taken away the truth stays the finding, becomes one of its
+// alternatives, or the answer is open: never another cause alone.
+func TestLessEvidenceNeverNamesAnotherCauseAlone(t *testing.T) {
+	less := []removal{
+		{"watcher", noWatcher},
+		{"offsets topic", func(e *Evidence) {
+			if len(e.Groups) > 0 {
+				noOffsets(e)
+			}
+		}},
+		{"Prometheus", func(e *Evidence) {
+			e.Metrics, e.Brokers = MetricsSource{Reading: skipped}, nil
+			e.Clients, e.ClientsReading = nil, skipped
+		}},
+		{"Kafka", func(e *Evidence) { e.Groups, e.GroupsReading, e.Cluster = nil, skipped, Cluster{Reading: skipped} }},
+		{"earlier looks", func(e *Evidence) {
+			noWatcher(e)
+			for i := range e.Groups {
+				g := &e.Groups[i]
+				if n := len(g.Snapshots); n > 0 {
+					g.Snapshots = g.Snapshots[n-1:]
+					g.Snapshots[0].At = g.Snapshots[0].Until
+				}
+			}
+		}},
+	}
+	// Without looks and without Heartbeat 27 a stuck leader leaves no trace but
+	// its drop.
+	traceless := "sick-leader/no-heartbeat-27 without earlier looks"
+	for _, c := range corpus(t) {
+		lossClass := slices.ContainsFunc(membershipRules(), func(r Rule) bool { return r.Class == c.class })
+		if c.near || !lossClass {
+			continue
+		}
+		for _, r := range less {
+			e := clone(c.ev)
+			r.from(&e)
+			p := Classify(e, DefaultLimits()).Primary()
+			named := p.Class == c.class || slices.ContainsFunc(p.Alternatives, func(a Alternative) bool { return a.Class == c.class })
+			if name := c.name + " without " + r.what; !named && p.Confidence != Open && name != traceless {
+				t.Errorf("%s: %s (%s), and %s is not even an alternative", name, p.Class, p.Confidence, c.class)
+			}
+		}
+	}
+}

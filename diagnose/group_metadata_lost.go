@@ -187,6 +187,10 @@ func groupMetadataLostView(l *loss) view {
 	switch {
 	case l.s.f.foreign():
 		return exclude(c, l.s.f.notApplicable())
+	case r == nil && !l.s.hasRecords() && l.survivors == 0 && l.refusedGroup() > 0:
+		return match(c, fmt.Sprintf("all members went at once, and %s as its group was not known (GROUP_ID_NOT_FOUND)", plural(l.refusedGroup(), "call was refused", "calls were refused")))
+	case r == nil && !l.s.hasRecords() && l.survivors == 0 && l.s.refusals(l.after) > 0:
+		return leave(c, "all members went at once, and commits were refused with ILLEGAL_GENERATION afterwards")
 	case r == nil:
 		return exclude(c, l.s.notReborn())
 	case l.by.Before(r.after.Add(-skew)) || l.after.After(r.by.Add(skew)):
@@ -194,6 +198,16 @@ func groupMetadataLostView(l *loss) view {
 	default:
 		return prove(c, r.cite.Value)
 	}
+}
+
+// refusedGroup counts the calls refused since the drop because the coordinator
+// does not know the group at all.
+func (l *loss) refusedGroup() float64 {
+	b := l.s.coordinator()
+	if b == nil {
+		return 0
+	}
+	return increaseAfter(b.counter(SignalCommit69), l.after) + increaseAfter(b.counter(SignalGroupBeat69), l.after)
 }
 
 func (s *groupStory) notReborn() string {

@@ -203,6 +203,12 @@ func (l *loss) heldUp() bool {
 	return reb > 0 && l.listedPreparing >= reb*8/10 && l.listedPreparing > l.session()+sampling
 }
 
+// heldLong is heldUp where the member's timeouts are not known: nearly all
+// sessions are shorter than that.
+func (l *loss) heldLong() bool {
+	return l.rebalance() == 0 && l.session() == 0 && l.listedPreparing >= 2*time.Minute
+}
+
 // sampling is how far apart two looks at a group may be: the watcher lists
 // groups every 10 s.
 const sampling = 10 * time.Second

@@ -218,6 +218,12 @@ func (s *groupStory) foundStorm(x storm) Outcome {
 	}
 	if !s.baselineKnown() {
 		o.Missing = append(o.Missing, "membership before the window")
+		o.Blind = append(o.Blind, NeedOffsets, NeedWatcher)
+		o.Alternatives = []Alternative{
+			{RollingDeploy, "members may have left and come back; who was a member before is not visible"},
+			{SessionTimeout, "members may have been dropped; who was a member before is not visible"},
+		}
+		o.Decides = "Who was a member before: a longer read of the offsets topic, or the watcher running for longer."
 	}
 	var v values
 	v.text("group", s.g.ID)

@@ -39,6 +39,10 @@ func rebalanceTimeoutView(l *loss) view {
 		return prove(c, l.heldWords())
 	case l.heldUp():
 		return match(c, l.heldWords())
+	case l.heldLong() && stuck >= l.stuckLeast():
+		return leave(c, "it was still listed for "+span(l.listedPreparing)+" of a rebalance")
+	case l.heldLong():
+		return match(c, "it was still listed for "+span(l.listedPreparing)+" of a rebalance, longer than nearly all session timeouts")
 	case reb > 0 && l.listedPreparing >= reb*8/10:
 		return leave(c, l.heldWords()+"; its session timeout is as long")
 	case l.sawPreparing && (l.listedPreparing == 0 || reb > 0 && l.listedPreparing < reb/2):
@@ -70,8 +74,9 @@ func (l *loss) heldCitation() (Citation, bool) {
 }
 
 func heldSummary(l *loss) string {
-	return fmt.Sprintf("%s did not rejoin: the group waited for it for %s, its rebalance timeout, and went on without it at %s; %s. Its heartbeats were fine. Usually a revoke callback blocks, or a batch holds the thread that polls. All partitions stood still meanwhile.",
-		upper(l.name()), seconds(l.rebalance()), clock(l.by), l.returnWords())
+	heldFor := timeoutWords("rebalance timeout", l.rebalance())
+	return fmt.Sprintf("%s did not rejoin: the group waited for it for %s and went on without it at %s; %s. Its heartbeats were fine. Usually a revoke callback blocks, or a batch holds the thread that polls. All partitions stood still meanwhile.",
+		upper(l.name()), heldFor, clock(l.by), l.returnWords())
 }
 
 func heldFacts(l *loss) []Fact {

@@ -1,6 +1,9 @@
 package diagnose
 
-import "fmt"
+import (
+	"fmt"
+	"time"
+)
 
 func removedByAdminRule() Rule {
 	return Rule{
@@ -40,13 +43,19 @@ func removedByAdminView(l *loss) view {
 		return leave(c, fmt.Sprintf("%d members were taken out by %s", l.together, plural(l.leave.n, "LeaveGroup request", "LeaveGroup requests")))
 	case l.leave.answer == isYes && l.together > 1 && l.survivors == 0:
 		return leave(c, "all members were taken out at once")
-	case l.leftAtOnce() && l.called.answer == dontKnow && l.together > 1 && l.survivors == 0:
-		return leave(c, "all members went at once, and "+l.called.unknown())
+	case l.leftAtOnce() && l.called.answer == dontKnow && (l.together > 1 && l.survivors == 0 || l.backAtOnce()):
+		return leave(c, "it went and came back as a removed member does, and "+l.called.unknown())
 	case l.leftAtOnce() && called:
 		return match(c, "it was dropped sooner than any timeout and called with its old member id afterwards")
 	default:
 		return exclude(c, "nothing points to a removal through the admin API")
 	}
+}
+
+// backAtOnce says that it was back on the same host sooner than most processes
+// start (measured: a removed member is back within a second).
+func (l *loss) backAtOnce() bool {
+	return l.back != nil && !l.back.elsewhere && l.back.at.Sub(l.by) <= 5*time.Second
 }
 
 // batch says that fewer LeaveGroup requests came than members were taken out in

@@ -52,6 +52,8 @@ func silenceView(l *loss) view {
 		return exclude(c, "it had never synced: its SyncGroup was refused after the drop, one rebalance timeout after it joined")
 	case l.heldUp():
 		return exclude(c, "it was still listed for "+span(l.listedPreparing)+" of a rebalance, longer than its session timeout of "+seconds(l.session())+": its heartbeats went on")
+	case l.heldLong():
+		return leave(c, "it was still listed for "+span(l.listedPreparing)+" of a rebalance; its session timeout is not known")
 	case l.batch():
 		return leave(c, fmt.Sprintf("%s came as %d members were dropped at once; it may be another group's", plural(l.leave.n, "LeaveGroup request", "LeaveGroup requests"), l.together))
 	case l.staticOverslept():

@@ -38,7 +38,7 @@ func sickLeaderView(l *loss) view {
 		return exclude(c, "a KIP-848 group has no leader")
 	}
 	stuck, _ := l.leaderWait()
-	waited := stuck >= l.stuckLeast() && l.session() > 0
+	waited := stuck >= l.stuckLeast()
 	words := "the group stood in CompletingRebalance for " + span(stuck) + ", waiting for its leader"
 	gap, from, to := l.generationGap()
 	switch {
@@ -50,12 +50,16 @@ func sickLeaderView(l *loss) view {
 		return prove(c, words+", and then for it to rejoin")
 	case waited && l.heldUp():
 		return match(c, words+", and then for it to rejoin")
-	case waited && l.sawPreparing:
+	case waited && l.heldLong():
+		return match(c, words+", and then for it to rejoin")
+	case waited && l.sawPreparing && l.session() > 0:
 		return exclude(c, "it was dropped when its session had run out, so it was silent as a whole")
 	case waited:
 		return leave(c, words)
 	case gap && l.leave.answer != isYes:
 		return leave(c, fmt.Sprintf("generation went from %d to %d: a rebalance before the drop never ended", from, to))
+	case !l.sawPreparing && l.led() == isYes && l.leave.answer != isYes && l.sil.known && l.rebalance() > 0 && l.sil.hi >= l.rebalance() && l.beatsClimb():
+		return leave(c, "it led the group, and its followers were told again and again that a rebalance went on")
 	default:
 		return exclude(c, "no rebalance was seen waiting for its leader")
 	}
@@ -83,13 +87,25 @@ func (l *loss) led() tri {
 
 // stuckLeast is how long a group must wait for its leader to be called stuck:
 // its followers give up after their own session timeout.
-func (l *loss) stuckLeast() time.Duration { return max(l.silentAtLeast(), time.Second) }
+func (l *loss) stuckLeast() time.Duration {
+	if l.session() == 0 {
+		return sampling
+	}
+	return max(l.silentAtLeast(), time.Second)
+}
+
+// beatsClimb says that REBALANCE_IN_PROGRESS came more often than one rebalance
+// gives it: each member hears it once or twice.
+func (l *loss) beatsClimb() bool {
+	n, _ := l.beats27()
+	return n > float64(2*max(1, l.survivors))
+}
 
 // leaderWait is how long the group was seen in CompletingRebalance before the
 // drop while this member was in it, and the listing that shows it.
 func (l *loss) leaderWait() (time.Duration, int) {
 	most, at := time.Duration(0), -1
-	since := l.by.Add(-l.session() - l.rebalance() - time.Minute)
+	since := l.waitSince()
 	for i, x := range l.s.seen {
 		if x.state != "CompletingRebalance" || x.from.After(l.by) || x.until.Before(since) || !x.has(l.m.ID) {
 			continue
@@ -111,6 +127,14 @@ func (l *loss) generationGap() (gap bool, from, to int32) {
 	return b-a > 1, a, b
 }
 
+// waitSince is how far back the wait for a leader can have begun.
+func (l *loss) waitSince() time.Time {
+	if l.rebalance() == 0 {
+		return earliest(l.by, l.s.f.from())
+	}
+	return l.by.Add(-l.session() - l.rebalance() - time.Minute)
+}
+
 // beats27 counts REBALANCE_IN_PROGRESS on heartbeats since the group waited.
 func (l *loss) beats27() (float64, Citation) {
 	b := l.s.coordinator()
@@ -118,8 +142,7 @@ func (l *loss) beats27() (float64, Citation) {
 		return 0, Citation{}
 	}
 	c := b.counter(SignalHeartbeat27)
-	from := l.by.Add(-l.session() - l.rebalance() - time.Minute)
-	n := c.increase(from, l.by.Add(time.Minute))
+	n := c.increase(l.waitSince(), l.by.Add(time.Minute))
 	return n, b.cite(SignalHeartbeat27, fmt.Sprintf("%s REBALANCE_IN_PROGRESS on Heartbeat at broker %d: followers were alive and waiting", count(n), b.ID))
 }
 
@@ -148,6 +171,6 @@ func leaderFacts(l *loss) []Fact {
 
 func leaderSummary(l *loss) string {
 	d, _ := l.leaderWait()
-	return fmt.Sprintf("%s leads the group and did not hand out the assignment: the others waited at least %s for it, gave up and rejoined, and it was dropped at %s, its rebalance timeout of %s later; %s. The members that complain are healthy.",
-		upper(l.name()), span(d), clock(l.by), seconds(l.rebalance()), l.returnWords())
+	return fmt.Sprintf("%s leads the group and did not hand out the assignment: the others waited at least %s for it, gave up and rejoined, and it was dropped at %s, when %s had run out; %s. The members that complain are healthy.",
+		upper(l.name()), span(d), clock(l.by), timeoutWords("rebalance timeout", l.rebalance()), l.returnWords())
 }
