@@ -39,18 +39,19 @@ func serve(b *testing.B, bin, cluster string, bootstrap []string, prometheus str
 	config := fmt.Sprintf(`listen: %s
 store: %s/bot.db
 channel: %s
-slack: {bot_token: %s, app_token: %s, api_url: %s/api/}
+slack: {api_url: %s/api/}
 clusters:
   - name: %s
     kafka: {bootstrap_servers: ["%s"]}
     prometheus: {url: %q}
     watch: {interval: 2s}
-`, p.addr, dir, slackdouble.DefaultChannel, slackdouble.DefaultBotToken, slackdouble.DefaultAppToken, slack.URL, cluster, strings.Join(bootstrap, `", "`), prometheus)
+`, p.addr, dir, slackdouble.DefaultChannel, slack.URL, cluster, strings.Join(bootstrap, `", "`), prometheus)
 	file := filepath.Join(dir, "config.yaml")
 	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
 		b.Fatal(err)
 	}
 	p.cmd = exec.Command(bin, "serve", "--config", file)
+	p.cmd.Env = append(os.Environ(), "SLACK_BOT_TOKEN="+slackdouble.DefaultBotToken, "SLACK_APP_TOKEN="+slackdouble.DefaultAppToken)
 	p.cmd.Stderr = os.Stderr
 	if os.Getenv("KAFKA_ONCALL_BENCH_LOG") == "" {
 		p.cmd.Stderr = nil

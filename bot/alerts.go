@@ -16,9 +16,15 @@ type group struct {
 	fresh  bool
 }
 
+// ownThreads is how many groups of one delivery get a thread each. A coordinator
+// that fails hurts dozens at once; the rest shares the last thread.
+const ownThreads = 5
+
 // alerts places the members of a delivery. Those that no incident takes open
 // one together if they are of one cluster and one kind: the sender grouped
-// them, and one thread with five subjects is better than five threads.
+// them, and one thread with five subjects is better than five threads. Groups
+// that lost members get a thread each, up to ownThreads: each has a cause of its
+// own, which the others' verdicts would hide.
 func (b *batch) alerts(d alertmanager.Delivery) {
 	var groups []*group
 	for _, a := range d.Alerts {
@@ -47,21 +53,38 @@ func (b *batch) alerts(d alertmanager.Delivery) {
 
 // open puts an alert that no incident takes into a new one.
 func (b *batch) open(groups []*group, cluster string, in incident.Alert) []*group {
-	for _, g := range groups {
-		same := g.st.Kind == in.Kind
-		for _, p := range g.placed {
-			same = same || p.Subject == in.Subject
-		}
-		if g.fresh && same && g.st.Cluster == cluster {
-			g.placed = append(g.placed, incident.Placed{Alert: in, Why: incident.WhyNew})
-			return groups
-		}
+	if g := sharing(groups, cluster, in); g != nil {
+		g.placed = append(g.placed, incident.Placed{Alert: in, Why: incident.WhyNew})
+		return groups
 	}
 	st := incident.New(b.s.deps.NewID(), cluster, in.Kind)
 	if prev, ok := b.s.book.About(cluster, in.Subject); ok {
 		st.Previous = prev.ID
 	}
 	return add(groups, st, in, incident.WhyNew, true)
+}
+
+// sharing finds the fresh incident that takes an alert of the same delivery.
+func sharing(groups []*group, cluster string, in incident.Alert) *group {
+	var last *group
+	n := 0
+	for _, g := range groups {
+		if !g.fresh || g.st.Cluster != cluster {
+			continue
+		}
+		for _, p := range g.placed {
+			if p.Subject == in.Subject {
+				return g
+			}
+		}
+		if g.st.Kind == in.Kind {
+			last, n = g, n+1
+		}
+	}
+	if in.LostMembers() && n < ownThreads {
+		return nil
+	}
+	return last
 }
 
 func add(groups []*group, st incident.State, in incident.Alert, why incident.Reason, fresh bool) []*group {

@@ -208,7 +208,8 @@ func (b *batch) statusMessage() playbooks.Message {
 		playbooks.T(fmt.Sprintf("up for %s", b.now.Sub(b.s.started).Round(time.Second))),
 		playbooks.T(fmt.Sprintf("incidents: %d firing, %d partly resolved, %d unknown, %d resolved and not closed",
 			n[incident.Firing], n[incident.Partly], n[incident.Unknown], n[incident.Resolved])),
-		playbooks.T(fmt.Sprintf("events waiting: %d", b.s.store.Waiting())),
+		// This question is one of those that wait.
+		playbooks.T(fmt.Sprintf("events waiting: %d", max(0, b.s.store.Waiting()-1))),
 	}
 	if out, err := b.s.store.Outbox(context.Background(), b.now); err == nil {
 		lines = append(lines, playbooks.T(fmt.Sprintf("messages waiting: %d", out.Rows)))
@@ -237,12 +238,14 @@ func (b *batch) playbook(c slack.Command, q slack.Query) string {
 	}
 	steps := playbooks.Detail{Title: "Steps"}
 	for i, st := range p.Steps {
-		line := playbooks.Rich{{Text: fmt.Sprintf("%d. %s", i+1, st.Title), Style: playbooks.Bold}, {Text: " — " + st.Safety.Words() + ". " + st.Text}}
+		line := append(playbooks.Rich{{Text: fmt.Sprintf("%d. ", i+1), Style: playbooks.Bold}}, playbooks.Unfilled(st.Title)...)
+		line = append(line, playbooks.Unfilled(" — "+st.Safety.Words()+". "+st.Text)...)
 		if st.Avoid != nil {
-			line = append(line, playbooks.Span{Text: " Not: " + st.Avoid.Text + " " + st.Avoid.Why})
+			line = append(line, playbooks.Unfilled(" Not: "+st.Avoid.Text+" "+st.Avoid.Why)...)
 		}
 		steps.Lines = append(steps.Lines, line)
 	}
+	steps.Lines = append(steps.Lines, playbooks.T("Words in ‹ › are filled in from the evidence of an incident."))
 	m.Details = []playbooks.Detail{steps}
 	b.answer(c.ID, outgoing{URL: c.ResponseURL, Message: m})
 	return "ok"

@@ -112,6 +112,10 @@ func (s *Server) send(ctx context.Context, o store.Out) error {
 	if !ok {
 		return s.drop(ctx, o, "no_thread", nil)
 	}
+	if s.shown.same(p) {
+		s.count(o, "same")
+		return s.sent(ctx, o, th, slack.Posted{Channel: p.Channel, TS: p.UpdateTS})
+	}
 	call, cancel := context.WithTimeout(ctx, sendTimeout)
 	defer cancel()
 	posted, err := s.deps.Poster.Send(call, p)
@@ -121,6 +125,7 @@ func (s *Server) send(ctx context.Context, o store.Out) error {
 	if err == nil {
 		s.authBad.Store(false)
 		s.count(o, "ok")
+		s.shown.put(p)
 		s.metrics.postDelay.WithLabelValues(o.Kind).Observe(max(0, s.deps.Now().Sub(o.Wanted).Seconds()))
 		return s.sent(ctx, o, th, posted)
 	}

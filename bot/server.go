@@ -43,6 +43,7 @@ type Server struct {
 	alive    atomic.Int64
 	started  time.Time
 	cleanups *cleanups
+	shown    *shown
 	stopOnce sync.Once
 	stopErr  error
 }
@@ -60,7 +61,7 @@ func New(cfg Config, deps Deps) (*Server, error) {
 	s := &Server{
 		cfg: cfg, deps: deps, quit: make(chan struct{}), started: deps.Now(),
 		wakeOut: make(chan struct{}, 1), wakeLooks: make(chan struct{}, 1),
-		cleanups: &cleanups{log: deps.Log},
+		cleanups: &cleanups{log: deps.Log}, shown: newShown(),
 	}
 	var err error
 	if s.mapping, err = cfg.Labels.Compile(deps.BrokerOf); err != nil {

@@ -137,6 +137,36 @@ func TestConcurrentDeliveriesGiveOneRoot(t *testing.T) {
 	})
 }
 
+// The shipped receiver gives all groups of a cluster one group key. Each group
+// that lost members has a thread of its own all the same, up to ownThreads.
+func TestGroupsThatLostMembersHaveTheirOwnThreads(t *testing.T) {
+	in(t, func(t *testing.T) {
+		r := newRig(t)
+		r.oracle.set(diagnose.SessionTimeout, diagnose.Likely)
+		r.start()
+		defer r.stop()
+		lost := func(groups ...string) {
+			var members []one
+			for _, g := range groups {
+				members = append(members, one{name: "KafkaGroupMemberLost", labels: map[string]string{"group": g}, starts: time.Now()})
+			}
+			if code := r.post(webhook(members...)); code != http.StatusOK {
+				t.Fatal(code)
+			}
+			pass(7 * time.Second)
+		}
+		lost("orders", "pay")
+		lost("orders", "pay", "mail")
+		if n := len(r.slack.roots()); n != 3 {
+			t.Fatalf("%d roots for 3 groups:\n%s", n, r.slack.thread())
+		}
+		lost("a", "b", "c", "d", "e", "f", "g")
+		if n := len(r.slack.roots()); n != 3+ownThreads {
+			t.Errorf("%d roots, want %d more for 7 groups at once", n, ownThreads)
+		}
+	})
+}
+
 // Requests 6, 7, 9: real payloads, two routes with two group keys: one root
 // whose counts follow.
 func TestRealPayloads(t *testing.T) {

@@ -91,5 +91,6 @@ func (s *Server) workOnce(ctx context.Context) (int, error) {
 
 // clean is River's hourly call.
 func (s *Server) clean(ctx context.Context) error {
+	s.shown.forget()
 	return s.store.Clean(ctx, string(incident.Closed), s.deps.Now().Add(-s.cfg.Retention))
 }

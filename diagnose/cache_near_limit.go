@@ -55,7 +55,7 @@ func judgeNearLimit(b *brokerFacts) Outcome {
 		return nearLimit(b, c, c.sessions, "after the restart")
 	case settled && c.sessions < near*c.capacity:
 		// With room in the cache nobody is refused: the sessions bound the demand.
-		return no("%s of %s sessions in use", count(c.sessions), count(c.capacity))
+		return no("at most %s of %s sessions in use", count(c.sessions), count(c.capacity))
 	case c.above(1):
 		return nearLimit(b, c, float64(c.demand.low), "over")
 	case float64(c.demand.low) >= near*c.capacity:

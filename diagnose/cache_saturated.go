@@ -47,7 +47,7 @@ func judgeSaturated(b *brokerFacts) Outcome {
 	}
 	switch {
 	case !c.full(b.f.l):
-		return no("the cache has room: %s of %s sessions", count(c.sessions), count(c.capacity))
+		return no("the cache has room: at most %s of %s sessions in %s", count(c.sessions), count(c.capacity), span(w))
 	case ev.known && len(ev.within(from, b.f.at())) > 0:
 		return no("not silent: %s in %s", plural(ev.increase(from, b.f.at()), "eviction", "evictions"), span(w))
 	case len(b.sustained()) > 0:

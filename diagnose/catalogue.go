@@ -92,7 +92,7 @@ func Catalogue() []Entry {
 		{RebalanceStorm, FamilyOther, "Rebalance storm", "the group rebalances again and again and nobody is evicted", 55},
 		{LagStableGroup, FamilyOther, "Lag, nobody evicted", "membership is stable and lag grows: throughput, not membership", 52},
 		{Quiet, FamilyNone, "Nothing wrong found", "checked, measured, normal", 0},
-		{Undecided, FamilyNone, "Cannot tell yet", "at least two causes are left and the evidence does not separate them", 1},
+		{Undecided, FamilyNone, "Cannot tell yet", "more than one cause is left, or too little could be read to name one", 1},
 	}
 }
 

@@ -15,7 +15,16 @@ import (
 // needed was read and normal, else undecided.
 func Classify(e Evidence, l Limits) Diagnosis {
 	e = e.Sorted()
+	if e.logsOnly() {
+		return classifyLogs(e)
+	}
 	f := newFacts(&e, l)
+	if o, absent := noSubject(f); absent {
+		return Diagnosis{
+			Schema: SchemaVersion, At: e.At, Target: e.Target, Findings: []Finding{finding(Undecided, o, nil)},
+			RuledOut: []RuledOut{}, BlindSpots: []BlindSpot{}, NotJudged: []Class{}, NextLookSeconds: defaultNextLook,
+		}
+	}
 	rules := Rules()
 	t := judgeAll(f, rules)
 	findings := rank(absorb(f, rules, t.findings()))

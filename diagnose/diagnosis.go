@@ -1,6 +1,9 @@
 package diagnose
 
-import "time"
+import (
+	"encoding/json"
+	"time"
+)
 
 // Confidence says how far a finding may be trusted. It is derived from what
 // was read, never typed in.
@@ -72,6 +75,20 @@ type Finding struct {
 	// Facts are the numbers that playbooks compute with, by name. Each rule
 	// declares the names it provides (Rule.Provides).
 	Facts []Fact `json:"facts,omitempty"`
+	// Basis is "logs" for a finding that rests on log text alone.
+	Basis string `json:"basis,omitempty"`
+	// Advice is the next step of such a finding; those that rest on live
+	// evidence take theirs from the playbook of the class.
+	Advice *Advice `json:"advice,omitempty"`
+}
+
+// Advice is one step in words, for a finding that rests on log text alone.
+type Advice struct {
+	Title string `json:"title"`
+	Text  string `json:"text"`
+	// Avoid says what not to do, Why the reason.
+	Avoid string `json:"avoid,omitempty"`
+	Why   string `json:"why,omitempty"`
 }
 
 // Fact looks a fact up by name.
@@ -150,8 +167,25 @@ const (
 type Fact struct {
 	Name   string  `json:"name"`
 	Unit   Unit    `json:"unit"`
-	Number float64 `json:"number,omitempty"`
-	Text   string  `json:"text,omitempty"`
+	Number float64 `json:"number"`
+	Text   string  `json:"text"`
+}
+
+// MarshalJSON writes the number or the text, whichever the unit has: a number of
+// 0 is a value.
+func (f Fact) MarshalJSON() ([]byte, error) {
+	if f.Unit == UnitText || f.Unit == UnitTime {
+		return json.Marshal(struct {
+			Name string `json:"name"`
+			Unit Unit   `json:"unit"`
+			Text string `json:"text"`
+		}{f.Name, f.Unit, f.Text})
+	}
+	return json.Marshal(struct {
+		Name   string  `json:"name"`
+		Unit   Unit    `json:"unit"`
+		Number float64 `json:"number"`
+	}{f.Name, f.Unit, f.Number})
 }
 
 // FactSpec declares a fact that a rule provides.

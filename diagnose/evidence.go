@@ -19,6 +19,10 @@ type Evidence struct {
 	WindowSeconds int      `json:"window_seconds"`
 	Trigger       *Trigger `json:"trigger,omitempty"`
 	Target        Target   `json:"target"`
+	// TargetReading says whether the target exists: empty = there is no such
+	// broker, group or topic, unreachable = a broker that is down. The zero value
+	// says nothing.
+	TargetReading Reading `json:"target_reading,omitzero"`
 
 	// Cluster is what the admin API says about the cluster as a whole.
 	Cluster Cluster `json:"cluster"`
@@ -36,9 +40,11 @@ type Evidence struct {
 	// Clients are client-side metrics, sorted by client id.
 	ClientsReading Reading  `json:"clients_reading"`
 	Clients        []Client `json:"clients,omitempty"`
-	// Pods and Logs have no collector yet; their readings say "skipped".
+	// Pods has no collector yet; its reading says "skipped".
 	Pods Reading `json:"pods_reading"`
-	Logs Reading `json:"logs_reading"`
+	// Logs says how reading log text went, LogText what was found in it.
+	Logs    Reading `json:"logs_reading"`
+	LogText LogText `json:"logs,omitzero"`
 }
 
 // Trigger is what started the diagnosis, nil for a question without an alert.
@@ -110,6 +116,9 @@ type Broker struct {
 	Settings map[string]Setting `json:"settings,omitempty"`
 	// Leading is the number of partitions this broker leads by metadata.
 	Leading *int `json:"leading,omitempty"`
+	// Awaited is the number of partitions whose preferred leader this broker is
+	// and which another broker leads: what the next preferred election brings back.
+	Awaited *int `json:"awaited,omitempty"`
 	// Demand is how many fetch sessions this broker has to hold.
 	Demand Demand `json:"demand"`
 	// Software counts client connections by library (socket-server-metrics).
@@ -245,15 +254,25 @@ type GroupHistory struct {
 	Commits  []Commit      `json:"commits,omitempty"`
 }
 
-// GroupRecord is one GroupMetadata value: the group as a rebalance left it.
+// GroupRecord is the group's membership at one moment: one GroupMetadata value
+// of a classic group, as a rebalance left it, or what the records of a KIP-848
+// group add up to after one change.
 type GroupRecord struct {
-	// At is the record's timestamp.
+	// At is the record's timestamp. For a KIP-848 group it is the moment of the
+	// change itself: a member is written down as it joins, leaves or is fenced.
 	At time.Time `json:"at"`
 	// StateAt is currentStateTimestamp (value v2+): for a record that ends a
-	// rebalance, the end of its join phase. Zero when unknown.
+	// rebalance, the end of its join phase. Zero when unknown, and for KIP-848
+	// groups, which have no join phase.
 	StateAt time.Time `json:"state_at,omitzero"`
 	// Tombstone says that the group was deleted.
-	Tombstone  bool           `json:"tombstone,omitempty"`
+	Tombstone bool `json:"tombstone,omitempty"`
+	// Protocol is "consumer" for the records of a KIP-848 group, empty for
+	// classic ones. A group that was converted has both.
+	Protocol string `json:"protocol,omitempty"`
+	// Generation is the generation of a classic group, the group epoch of a
+	// KIP-848 group. Several records of one epoch show how its members take up
+	// their new assignments.
 	Generation int32          `json:"generation"`
 	Assignor   string         `json:"assignor,omitempty"`
 	Leader     string         `json:"leader,omitempty"`
@@ -268,10 +287,42 @@ type RecordMember struct {
 	ClientID   string `json:"client_id,omitempty"`
 	Host       string `json:"host,omitempty"`
 	// RebalanceTimeoutMS equals max.poll.interval.ms for Java and librdkafka.
-	RebalanceTimeoutMS int32            `json:"rebalance_timeout_ms"`
-	SessionTimeoutMS   int32            `json:"session_timeout_ms"`
-	Partitions         []TopicPartition `json:"partitions,omitempty"`
+	RebalanceTimeoutMS int32 `json:"rebalance_timeout_ms"`
+	// SessionTimeoutMS is 0 for members of the KIP-848 protocol: theirs is a
+	// setting of the coordinator or group and in no record.
+	SessionTimeoutMS int32 `json:"session_timeout_ms"`
+	// Partitions are those it holds, with KIP-848 those that it was asked to
+	// give up included.
+	Partitions []TopicPartition `json:"partitions,omitempty"`
+
+	// The rest is for members of KIP-848 groups.
+
+	// Epoch is the member's epoch, [EpochLeftForNow] for a static member that
+	// left and may come back; 0 when unknown.
+	Epoch int32 `json:"epoch,omitempty"`
+	// State is how far the member has taken up its assignment: MemberStable,
+	// MemberUnrevoked or MemberUnreleased; empty when unknown.
+	State string `json:"state,omitempty"`
+	// StateAt is since when epoch, state and partitions are as shown.
+	StateAt time.Time `json:"state_at,omitzero"`
+	// Revoking are the partitions that it was asked to give up and still holds.
+	Revoking []TopicPartition `json:"revoking,omitempty"`
 }
+
+// EpochLeftForNow is the member epoch of a static member that has left and is
+// waited for until its session runs out (KIP-848, LEAVE_GROUP_STATIC_MEMBER_EPOCH).
+const EpochLeftForNow = -2
+
+// The states of a KIP-848 member (Kafka's MemberState).
+const (
+	// MemberStable has everything it was given.
+	MemberStable = "stable"
+	// MemberUnrevoked was asked to give up partitions and has not yet. If it
+	// takes longer than its rebalance timeout, it is fenced.
+	MemberUnrevoked = "unrevoked"
+	// MemberUnreleased waits for partitions that others still hold.
+	MemberUnreleased = "unreleased"
+)
 
 // Commit is one offset commit of one partition.
 type Commit struct {

@@ -32,6 +32,9 @@ type groupStory struct {
 	owned  map[string][]int
 	// changes remembers the answers of change, by record.
 	changes map[int]memberChange
+	// rebirth is the moment at which the group's state began anew, nil if it did
+	// not.
+	rebirth *rebirth
 }
 
 // listing is the member list as one record or snapshot shows it.
@@ -89,6 +92,8 @@ type loss struct {
 	called signalView
 	client clientView
 	coord  coordView
+	// heard is what log text says about it.
+	heard testimony
 	// decision is which cause it was, as far as that can be told.
 	decision decision
 }
@@ -120,6 +125,7 @@ func newMembership(f *facts) membership {
 		}
 	}
 	for _, s := range m.stories {
+		s.rebirth = s.reborn()
 		for _, l := range s.losses {
 			l.observe(m)
 			l.decision = decide(l)
@@ -153,7 +159,7 @@ func newStory(f *facts, g *Group) *groupStory {
 	return s
 }
 
-// classic says that the group's log is decoded: no KIP-848 group.
+// classic says that members come and go by the classic protocol.
 func (s *groupStory) classic() bool { return s.g.Protocol != "consumer" }
 
 // hasRecords says that the group's log was read and holds its membership.
@@ -165,7 +171,7 @@ func (s *groupStory) hasRecords() bool {
 // known, so that whoever left is visible.
 func (s *groupStory) baselineKnown() bool {
 	h := s.g.History
-	if h.Usable() && (h.Baseline || len(h.Records) > 0 && h.Records[0].Generation <= 1) {
+	if h.Usable() && (h.Baseline || len(h.Records) > 0 && h.Records[0].Generation <= 1 && !h.epochs(0)) {
 		return true
 	}
 	return s.watchedWhole() && len(s.seen) > 0

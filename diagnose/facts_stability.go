@@ -59,7 +59,7 @@ func (f *facts) byHistory(g *Group) stability {
 			continue
 		}
 		if i == 0 || !sameMembers(h.Records[i-1].Members, r.Members) {
-			words := fmt.Sprintf("generation %d with other members at %s", r.Generation, clock(r.At))
+			words := r.words() + " with other members at " + clock(r.At)
 			return stability{changed: true, known: true, how: words,
 				by: cite(groupPath(g.ID, fmt.Sprintf("history.records[%d]", i)), words, h.Reading)}
 		}

@@ -20,6 +20,8 @@ type signalView struct {
 	answer tri
 	// n is the increase that was counted.
 	n float64
+	// rivals is the number of losses whose moment it can be about.
+	rivals int
 	// why says in words why the answer is not known.
 	why string
 	// cite is the observation; its Path is empty when nothing was read.
@@ -42,9 +44,13 @@ func (s *groupStory) coordinator() *brokerFacts { return s.f.broker(s.g.Coordina
 
 // leaves counts LeaveGroup requests around the drop. A member that leaves by
 // itself sends one; a session that runs out, and a process that dies, none.
-// KIP-848 members leave by heartbeat, which this counter does not see.
+// KIP-848 members leave by heartbeat, which this counter does not see; their
+// records show it for static members only.
 func (l *loss) leaves(m membership) signalView {
 	b := l.s.coordinator()
+	if v, ok := l.leftForNow(); ok {
+		return v
+	}
 	if !l.s.classic() {
 		return signalView{why: "KIP-848 members leave by heartbeat, which no counter shows", blind: true}
 	}
@@ -65,6 +71,7 @@ func (l *loss) leaves(m membership) signalView {
 	v := signalView{n: overlapping(c.steps, from, to)}
 	at := clock(l.by)
 	rivals := m.near(l, from, to)
+	v.rivals = rivals
 	switch {
 	case v.n == 0:
 		v.answer = isNo
@@ -145,7 +152,7 @@ func (l *loss) calls(m membership) signalView {
 		return signalView{why: "the coordinator's metrics were not read", blind: true}
 	}
 	v := signalView{answer: isNo}
-	var noise float64
+	var early []step
 	var last time.Time
 	seen := 0
 	first := m.firstLoss(l)
@@ -156,9 +163,10 @@ func (l *loss) calls(m membership) signalView {
 		}
 		seen++
 		last = c.last
-		v.n += increaseAfter(c, l.after)
-		noise += c.increase(l.s.f.from(), first)
-		if v.cite.Path == "" || increaseAfter(c, l.after) > 0 {
+		n := l.callsIn(c, b)
+		v.n += n
+		early = append(early, c.within(l.s.f.from(), first)...)
+		if v.cite.Path == "" || n > 0 {
 			v.cite = b.cite(s, "")
 		}
 	}
@@ -170,6 +178,10 @@ func (l *loss) calls(m membership) signalView {
 	}
 	v.cite.Value = fmt.Sprintf("%s at broker %d since %s", plural(v.n, "UNKNOWN_MEMBER_ID", "UNKNOWN_MEMBER_ID"), b.ID, clock(l.after))
 	if v.n == 0 {
+		if l.back != nil && l.back.sameID && last.Before(l.back.at) {
+			// A fenced member calls when it wakes up: nobody has looked since.
+			return signalView{why: "the coordinator has not been scraped since its return"}
+		}
 		v.cite.Value = fmt.Sprintf("no UNKNOWN_MEMBER_ID at broker %d since %s", b.ID, clock(l.after))
 		return v
 	}
@@ -177,7 +189,7 @@ func (l *loss) calls(m membership) signalView {
 	if others := m.others(l); others > 0 {
 		v.answer = dontKnow
 		v.why = fmt.Sprintf("errors 25 at broker %d can come from %s that lost members there", b.ID, plural(others, "other group", "other groups"))
-	} else if noise > 0 {
+	} else if recurring(early) {
 		v.answer = dontKnow
 		v.why = fmt.Sprintf("errors 25 at broker %d went on before the first loss already", b.ID)
 	}
@@ -189,6 +201,37 @@ func increaseAfter(c counter, t time.Time) float64 {
 	n := 0.0
 	for _, s := range c.steps {
 		if s.at.After(t) {
+			n += s.n
+		}
+	}
+	return n
+}
+
+// recurring says that errors came again and again before the first loss, as from
+// a tool that commits from outside. A single time belongs to a loss of its own.
+func recurring(early []step) bool {
+	slices.SortFunc(early, func(a, b step) int { return a.at.Compare(b.at) })
+	return len(early) > 1 && early[len(early)-1].at.Sub(early[0].at) > time.Minute
+}
+
+// callsIn counts the errors of a counter that the lost member can have got. The
+// counter is the broker's, so the time has to fit: a process that calls with an
+// old id rejoins at once, and one that was removed calls at its next heartbeat.
+// Errors long after its return, or long ago while it is still away, are somebody
+// else's.
+func (l *loss) callsIn(c counter, b *brokerFacts) float64 {
+	removed := l.leave.answer == isYes
+	slack := 2*b.sc.every + l.heartbeat()
+	if !removed {
+		slack += max(l.session(), 45*time.Second) // at least the default since KIP-735
+	}
+	n := 0.0
+	for _, s := range c.steps {
+		fits := !s.at.After(l.by.Add(slack)) || !removed && s.at.After(l.s.f.at().Add(-slack))
+		if l.back != nil {
+			fits = !s.at.After(l.back.at.Add(slack))
+		}
+		if s.at.After(l.after) && fits {
 			n += s.n
 		}
 	}
@@ -235,6 +278,6 @@ func (l *loss) pendingSync() (float64, Citation) {
 	if !c.known {
 		return 0, Citation{}
 	}
-	n := increaseAfter(c, l.after)
+	n := l.callsIn(c, b)
 	return n, b.cite(SignalSyncGroup25, fmt.Sprintf("%s on SyncGroup at broker %d since %s", plural(n, "UNKNOWN_MEMBER_ID", "UNKNOWN_MEMBER_ID"), b.ID, clock(l.after)))
 }

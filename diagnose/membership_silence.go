@@ -102,6 +102,10 @@ func (l *loss) listen() {
 		l.sil.last = l.s.g.History.Commits[l.sil.commit].At
 		l.sil.rhythm = l.longestGap(own, time.Time{})
 	}
+	if l.unread() {
+		l.sil.known = false
+		return
+	}
 	l.boundJoin()
 	l.sil.idle = l.nothingToDo()
 	if l.sil.known {
@@ -109,6 +113,13 @@ func (l *loss) listen() {
 		l.sil.perRecord = l.pace()
 	}
 	l.hearSurvivors()
+}
+
+// unread says that the drop was seen after the log had been read: the member may
+// have committed, and left, in between.
+func (l *loss) unread() bool {
+	asOf := l.s.g.History.AsOf
+	return l.rec < 0 && !asOf.IsZero() && asOf.Before(l.by)
 }
 
 // longestGap is the longest time between requests, the last dozen only; with
@@ -154,8 +165,12 @@ func (l *loss) boundJoin() {
 
 // joinBound is the survivors' longest gap between commits around the drop plus
 // a heartbeat: a survivor hears of the rebalance at its next heartbeat and
-// rejoins at its next poll. It is never above the rebalance timeout.
+// rejoins at its next poll. It is never above the rebalance timeout. A KIP-848
+// group waits for nobody.
 func (l *loss) joinBound(end time.Time) time.Duration {
+	if l.s.g.History.epochs(l.rec) {
+		return 0
+	}
 	limit := time.Duration(-1)
 	if l.rebalance() > 0 {
 		limit = l.rebalance()
@@ -289,22 +304,23 @@ func (l *loss) pace() time.Duration {
 	return took / time.Duration(records)
 }
 
-// backlog says that the group's lag was above zero all through a span.
+// backlog says that the group's lag was above zero before and in a span, in two
+// looks at least. Later looks do not count: the stall makes a lag of its own.
 func (l *loss) backlog(from, to time.Time) bool {
 	if !l.s.g.LagReading.Usable() {
 		return false
 	}
-	seen := false
+	seen := 0
 	for _, p := range l.s.g.Lag {
-		if p.At.Before(from.Add(-time.Minute)) || p.At.After(to.Add(time.Minute)) {
+		if p.At.Before(from.Add(-time.Minute)) || p.At.After(to) {
 			continue
 		}
 		if p.Total <= 0 {
 			return false
 		}
-		seen = true
+		seen++
 	}
-	return seen
+	return seen >= 2
 }
 
 // words writes the silence as an interval, or as one number where it is one.

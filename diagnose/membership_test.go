@@ -171,6 +171,13 @@ func TestCoordinatorCountersAreAttributed(t *testing.T) {
 		{"refused all the time", func(x *tale) {
 			x.events = map[Signal][]event{SignalOffsetCommit25: waves(8, ago(lasting(500)), ago(lasting(300)), ago(lasting(100)))}
 		}, isNo, dontKnow},
+		{"somebody was refused once, before", func(x *tale) {
+			x.events = map[Signal][]event{SignalOffsetCommit25: {{ago(lasting(300)), 3}}}
+		}, isNo, isNo},
+		// The member is back at 118 s; whoever is refused at 20 s is somebody else.
+		{"refused long after its return", func(x *tale) {
+			x.events = map[Signal][]event{SignalOffsetCommit25: {{ago(lasting(10)), 3}}}
+		}, isNo, isNo},
 		{"not exported", func(x *tale) { x.change = noBrokerMetrics }, dontKnow, dontKnow},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -200,13 +207,26 @@ func TestCoordinatorHealth(t *testing.T) {
 		{"everybody at once", func() tale {
 			x := alone()
 			x.turns[0] = settled(alice, bob)
+			x.silent[bob.id] = []span2{{ago(lasting(179)), t0}}
 			return x
-		}, isNo, "all 2 members"},
+		}, dontKnow, "all 2 members"},
 		{"two groups at once", func() tale {
 			x := stalled()
+			x.silent[bob.id], x.stable = x.silent[alice.id], 0
 			x.strangers = []Loss{{Group: "billing", Coordinator: 2, MemberID: "x", After: ago(lasting(140)), By: ago(lasting(133))}}
 			return x
 		}, isNo, "1 other group"},
+		{"two groups at once, and eleven kept their members", func() tale {
+			x := stalled()
+			x.silent[bob.id] = x.silent[alice.id]
+			x.strangers = []Loss{{Group: "billing", Coordinator: 2, MemberID: "x", After: ago(lasting(140)), By: ago(lasting(133))}}
+			return x
+		}, isYes, "11 other groups"},
+		{"two groups at once, and another member went on", func() tale {
+			x := stalled()
+			x.strangers = []Loss{{Group: "billing", Coordinator: 2, MemberID: "x", After: ago(lasting(140)), By: ago(lasting(133))}}
+			return x
+		}, isYes, "commits of other members"},
 		{"two groups 20 s apart", func() tale {
 			x := stalled()
 			x.strangers = []Loss{{Group: "billing", Coordinator: 2, MemberID: "x", After: ago(lasting(160)), By: ago(lasting(153))}}
@@ -214,6 +234,7 @@ func TestCoordinatorHealth(t *testing.T) {
 		}, isYes, "commits of other members"},
 		{"not scraped for 40 s", func() tale {
 			x := stalled()
+			x.silent[bob.id] = x.silent[alice.id]
 			x.change = func(e *Evidence) {
 				for sig, m := range e.Brokers[1].Signals {
 					for i := range m.Series {
@@ -311,20 +332,11 @@ func TestBetterPrefersWhatFitsAndTheCommoner(t *testing.T) {
 	}
 }
 
-// Every class that a loss can be decided for has a rule, and the other way
-// round.
+// Every class that a loss can be decided for has a rule.
 func TestLossRules(t *testing.T) {
-	for _, r := range membershipRules() {
-		if !hasLossRule(r.Class) {
-			t.Errorf("%s has a rule, but no loss is decided for it", r.Class)
-		}
-		if !slices.ContainsFunc(suspects[:], func(s struct {
-			class Class
-			view  func(*loss) view
-		}) bool {
-			return s.class == r.Class
-		}) {
-			t.Errorf("%s is no suspect", r.Class)
+	for _, s := range suspects {
+		if !slices.ContainsFunc(membershipRules(), func(r Rule) bool { return r.Class == s.class }) {
+			t.Errorf("a loss can be decided for %s, which has no rule", s.class)
 		}
 	}
 	for _, s := range suspects {
@@ -398,4 +410,46 @@ func largeGroup() Evidence {
 		g.History.Records = append(g.History.Records, GroupRecord{At: ago(lasting(500 - float64(i)/4)), StateAt: ago(lasting(501 - float64(i)/4)), Generation: int32(10 + i), Members: ms})
 	}
 	return e
+}
+
+// A group that is shut down whole is no trouble of its coordinator, and does not
+// hide what happened to it before. The errors 25 are another group's, later.
+func TestShutDownAfterALoss(t *testing.T) {
+	x := stalled()
+	x.turns = append(x.turns, turn{start: ago(lasting(60)), at: ago(lasting(60))})
+	x.events = map[Signal][]event{SignalOffsetCommit25: {{ago(lasting(110)), 3}}, SignalLeaveRequests: {{ago(lasting(60)), 2}}, SignalHeartbeat25: {{ago(lasting(2)), 4}}}
+	x.change = noWatcher
+	d := Classify(x.evidence(), DefaultLimits())
+	var got []string
+	for _, f := range d.Findings {
+		got = append(got, string(f.Class))
+	}
+	if s := strings.Join(got, " "); s != "session-timeout rolling-deploy" {
+		t.Errorf("found %s: %s", s, d.Primary().Summary)
+	}
+}
+
+// The pace is only known from a backlog before the stall: the stall makes one.
+func TestPaceNeedsABacklogBefore(t *testing.T) {
+	lag := func(at ...float64) []LagPoint {
+		var out []LagPoint
+		for _, a := range at {
+			out = append(out, LagPoint{At: ago(lasting(a)), Total: 50})
+		}
+		return out
+	}
+	for name, c := range map[string]struct {
+		lag  []LagPoint
+		want bool
+	}{
+		"two looks before": {lag(200, 190), true}, "one look before": {lag(190), false},
+		"looks after only": {lag(170, 160, 150), false}, "one before, one after": {lag(190, 170), false},
+	} {
+		e := overslept().evidence()
+		e.Groups[0].LagReading, e.Groups[0].Lag = ok("kafka: lag"), c.lag
+		l := storyOf(e).losses[0]
+		if got := l.backlog(ago(lasting(200)), ago(lasting(180))); got != c.want {
+			t.Errorf("%s: backlog %v, want %v", name, got, c.want)
+		}
+	}
 }

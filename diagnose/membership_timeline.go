@@ -94,16 +94,18 @@ func (s *groupStory) follow() {
 			last[id] = i
 		}
 	}
+	s.joinMoments()
 	s.keepInWindow()
 }
 
 // recovered handles an id that is listed again. A classic member never gets its
 // id back, so nothing was lost: the clocks of two sources differ, or an answer
 // came from a coordinator that did not hold the group. A KIP-848 member keeps
-// its id for life and has come back. It says whether the loss is to be
-// forgotten.
+// its id for life and has come back, at once where its own records say so. It
+// says whether the loss is to be forgotten.
 func (s *groupStory) recovered(x *loss, l listing) bool {
-	if s.classic() || l.from.Sub(x.by) <= 2*skew {
+	written := l.rec > x.rec && s.g.History.epochs(x.rec) && s.seen[x.drop].rec == x.rec
+	if s.classic() || l.from.Sub(x.by) <= 2*skew && !written {
 		x.by = time.Time{}
 		return true
 	}
@@ -114,7 +116,7 @@ func (s *groupStory) recovered(x *loss, l listing) bool {
 }
 
 func (s *groupStory) drop(id string, last, drop int) *loss {
-	x := &loss{s: s, m: s.member(id), last: last, drop: drop, rec: -1, watched: -1}
+	x := &loss{s: s, m: s.member(id, last), last: last, drop: drop, rec: -1, watched: -1}
 	from, to := s.seen[last], s.seen[drop]
 	x.after, x.by = from.until, to.from
 	if x.by.Before(x.after) {
@@ -140,19 +142,23 @@ func (s *groupStory) drop(id string, last, drop int) *loss {
 }
 
 // member joins what the listings know of a member: the timeouts are in records
-// only, the partitions are those it held last.
-func (s *groupStory) member(id string) RecordMember {
+// only, the partitions are those it held in listing last or before. (A KIP-848
+// member may be back under its id, with others.)
+func (s *groupStory) member(id string, last int) RecordMember {
 	out := RecordMember{ID: id}
-	for _, l := range s.seen {
+	for i, l := range s.seen {
 		m, ok := l.members[id]
 		if !ok {
 			continue
 		}
-		if len(m.Partitions) == 0 {
+		if len(m.Partitions) == 0 || i > last {
 			m.Partitions = out.Partitions
 		}
-		if m.SessionTimeoutMS == 0 {
+		if m.SessionTimeoutMS == 0 && m.RebalanceTimeoutMS == 0 {
 			m.SessionTimeoutMS, m.RebalanceTimeoutMS = out.SessionTimeoutMS, out.RebalanceTimeoutMS
+		}
+		if m.ClientID == "" {
+			m.ClientID, m.Host, m.InstanceID = out.ClientID, out.Host, out.InstanceID
 		}
 		out = m
 	}
@@ -201,8 +207,8 @@ func (l *loss) notePreparing() {
 	var begin time.Time
 	for i := l.drop; i >= 0; i-- {
 		x := l.s.seen[i]
-		if x.rec >= 0 {
-			continue
+		if x.rec >= 0 || i == l.drop && x.settled() {
+			continue // written, or seen, when the rebalance was over
 		}
 		if x.state != "PreparingRebalance" {
 			l.sawPreparing = !begin.IsZero()
@@ -307,7 +313,7 @@ func (s *groupStory) addWatched() {
 			x.narrow(i, v)
 			continue
 		}
-		m := s.member(v.MemberID)
+		m := s.member(v.MemberID, len(s.seen))
 		if m.ClientID == "" {
 			m.ClientID, m.Host = v.ClientID, v.Host
 		}

@@ -88,6 +88,7 @@ func removals(e Evidence) []removal {
 		{"groups", func(e *Evidence) { e.Groups, e.GroupsReading = nil, skipped }},
 		{"watcher", func(e *Evidence) { e.Watcher = Watcher{Reading: skipped} }},
 		{"clients", func(e *Evidence) { e.Clients, e.ClientsReading = nil, skipped }},
+		{"logs", func(e *Evidence) { e.LogText, e.Logs = LogText{}, skipped }},
 	}
 	for i, b := range e.Brokers {
 		p := fmt.Sprintf("broker %d ", b.ID)
@@ -98,6 +99,7 @@ func removals(e Evidence) []removal {
 			removal{p + "demand", func(e *Evidence) { e.Brokers[i].Demand = Demand{Reading: skipped, Connections: -1} }},
 			removal{p + "connections", func(e *Evidence) { e.Brokers[i].Demand.Connections = -1 }},
 			removal{p + "leading", func(e *Evidence) { e.Brokers[i].Leading = nil }},
+			removal{p + "awaited", func(e *Evidence) { e.Brokers[i].Awaited = nil }},
 		)
 		for _, s := range slices.Sorted(maps.Keys(b.Signals)) {
 			out = append(out,

@@ -39,6 +39,8 @@ func pollIntervalView(l *loss) view {
 		return exclude(c, "it did not leave: "+l.leave.cite.Value)
 	case l.called.answer == isYes && l.s.classic():
 		return exclude(c, "somebody called with the old member id after the drop ("+l.called.cite.Value+"); a client that leaves drops its id first")
+	case l.revokeOverdue():
+		return exclude(c, "it was dropped one rebalance timeout after it was asked to give up partitions; a client past its poll limit goes before that")
 	case l.leftAndBack():
 		return match(c, "the same member id came back and nobody was refused: it had left by itself, as a KIP-848 client does past its poll limit")
 	case l.overslept() == isNo:
@@ -49,6 +51,8 @@ func pollIntervalView(l *loss) view {
 		return match(c, "it left by itself after "+l.sil.words()+" without a commit; its poll limit is "+limit)
 	case l.leave.answer != isNo && l.pendingFits():
 		return match(c, "it was dropped "+seconds(l.pendingHigh())+" after joining and never committed: its first batch may have taken longer than its poll limit of "+limit)
+	case l.ranOutAfterPoll():
+		return match(c, "it was silent for "+l.sil.words()+": its poll limit of "+limit+" and its session timeout of "+seconds(l.session())+" one after the other, as librdkafka does")
 	case l.longEnoughForPoll() && l.pastSession():
 		return match(c, "it was silent for "+l.sil.words()+", far past its session timeout, so its heartbeats went on; its poll limit is "+limit)
 	case l.longEnoughForPoll():
@@ -74,7 +78,11 @@ func (l *loss) noPollLimit() bool {
 }
 
 func pollSummary(l *loss) string {
-	s := fmt.Sprintf("%s left by itself at %s because it did not call poll() for %s; %s.", upper(l.name()), clock(l.by), timeoutWords("max.poll.interval.ms", l.rebalance()), l.returnWords())
+	how := "left by itself"
+	if l.ranOutAfterPoll() {
+		how = "was dropped"
+	}
+	s := fmt.Sprintf("%s %s at %s because it did not call poll() for %s; %s.", upper(l.name()), how, clock(l.by), timeoutWords("max.poll.interval.ms", l.rebalance()), l.returnWords())
 	if p := partitionNames(l.m.Partitions); p != "" {
 		s += " Its partitions (" + p + ") are read again from the last commit, so up to one batch is processed twice."
 	}

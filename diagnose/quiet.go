@@ -47,6 +47,9 @@ func quiet(f *facts, t tally) Outcome {
 	for _, b := range f.brokers() {
 		missing = append(missing, b.quietMissing()...)
 	}
+	if r := f.e.TargetReading; r.Status == StatusPartial {
+		missing = append(missing, r.Error)
+	}
 	o := Outcome{Answer: Yes, Subject: targetSubject(f), Missing: unique(missing), Facts: []Fact{factSeconds("window_seconds", f.window())}}
 	var said []string
 	for _, b := range f.brokers() {

@@ -57,3 +57,29 @@ func (r Reading) Known() Status {
 	}
 	return r.Status
 }
+
+// Words says how a reading ended, for people.
+func (s Status) Words() string {
+	switch s {
+	case StatusOK:
+		return "read"
+	case StatusPartial:
+		return "read in part"
+	case StatusEmpty:
+		return "nothing there"
+	case StatusForbidden:
+		return "access denied"
+	case StatusTimeout:
+		return "no answer in time"
+	case StatusUnreachable:
+		return "not reachable"
+	case StatusUnsupported:
+		return "not possible here"
+	case StatusNotExported:
+		return "not exported"
+	case StatusFailed:
+		return "reading failed"
+	default:
+		return "not asked for"
+	}
+}

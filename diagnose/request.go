@@ -15,4 +15,7 @@ type Request struct {
 	// Scan asks for the groups that lost members on the target broker (or, with
 	// no broker, in the cluster): a membership alert that names no group.
 	Scan bool
+	// Unresolved is what the alert calls its broker, when that is no broker id:
+	// all brokers are looked at instead, and the answer says so.
+	Unresolved string
 }

@@ -111,8 +111,12 @@ func burstToCome(b *brokerFacts, x burst, age time.Duration) Outcome {
 		return no("%s while the broker leads no partition", plural(x.total, "error", "errors"))
 	case !back && b.lead.before == 0:
 		return no("the broker led no partition before its restart either")
+	case !back && b.Awaited != nil && *b.Awaited == 0:
+		return no("no partition is to come back to it: it is the preferred leader of none that another broker leads")
 	case back && (!b.lead.known || !b.sc.last().Before(b.lead.settled(b.sc.every, b.f.pollGap()))):
 		return no("started %s ago and leads partitions again, without a session error", span(age))
+	case back && b.lead.before <= 0:
+		return no("no session error, and it is not known to have led partitions before its start: these may be new ones")
 	}
 	o := Outcome{
 		Answer: Yes, Provisional: true, NextLookSeconds: defaultNextLook,
@@ -197,18 +201,18 @@ func burstMissing(b *brokerFacts, x burst) []string {
 
 func burstCitations(b *brokerFacts, x burst) []Citation {
 	e := b.counter(SignalErrors70)
-	words := "0 since the start"
+	words := "no FETCH_SESSION_ID_NOT_FOUND since the start"
 	if s, ok := b.lastSinceStart(); ok {
-		words = fmt.Sprintf("%s since the start, the last seen %s, none in the %s since", count(x.total), clock(s.at), span(e.silent()))
+		words = fmt.Sprintf("%s FETCH_SESSION_ID_NOT_FOUND since the start, the last seen %s, none in the %s since", count(x.total), clock(s.at), span(e.silent()))
 	} else if x.total > 0 {
-		words = fmt.Sprintf("%s since the start, none in the last %s", count(x.total), span(e.silent()))
+		words = fmt.Sprintf("%s FETCH_SESSION_ID_NOT_FOUND since the start, none in the last %s", count(x.total), span(e.silent()))
 	}
 	out := []Citation{b.cite(SignalErrors70, words)}
 	if !b.estimated {
-		out = append(out, b.cite(SignalProcessStart, "started "+clock(b.start)))
+		out = append(out, b.cite(SignalProcessStart, b.subject()+" started "+clock(b.start)))
 	}
 	if t := b.lead.back(); !t.IsZero() {
-		out = append(out, b.cite(SignalLeaders, fmt.Sprintf("leaders 0 → %s at %s", count(b.lead.rises[0].n), clock(t))))
+		out = append(out, b.cite(SignalLeaders, fmt.Sprintf("partitions it leads: 0 → %s at %s", count(b.lead.rises[0].n), clock(t))))
 	} else if b.lead.known {
 		out = append(out, b.cite(SignalLeaders, plural(b.lead.now, "partition", "partitions")+" led"))
 	}

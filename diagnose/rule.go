@@ -18,6 +18,30 @@ const (
 	NeedPods          Need = "pods"
 )
 
+// Words names the section for people.
+func (n Need) Words() string {
+	switch n {
+	case NeedBrokerMetrics:
+		return "broker metrics"
+	case NeedSlots:
+		return "the slots setting"
+	case NeedDemand:
+		return "demand for fetch sessions"
+	case NeedAdmin:
+		return "the Kafka admin API"
+	case NeedOffsets:
+		return "group history in __consumer_offsets"
+	case NeedWatcher:
+		return "the watcher's last hour"
+	case NeedClientMetrics:
+		return "client metrics"
+	case NeedPods:
+		return "pods and deploys"
+	default:
+		return string(n) // lag, logs
+	}
+}
+
 // Answer is what a rule says about one subject.
 type Answer int
 

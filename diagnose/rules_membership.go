@@ -5,7 +5,9 @@ import "slices"
 // membershipRules are the rules about group membership.
 func membershipRules() []Rule {
 	return []Rule{
-		sessionTimeoutRule(), processGoneRule(), pollIntervalRule(), joinSyncRaceRule(), rollingDeployRule(),
+		sessionTimeoutRule(), clientUnreachableRule(), processGoneRule(), processReplacedRule(), pollIntervalRule(), pollIntervalStaticRule(),
+		joinSyncRaceRule(), sickLeaderRule(), rebalanceTimeoutRule(), coordinatorTroubleRule(), groupMetadataLostRule(), removedByAdminRule(),
+		rollingDeployRule(), strayCommitsRule(), duplicateStaticIDRule(), rebalanceStormRule(),
 	}
 }
 
@@ -36,22 +38,42 @@ func (s *groupStory) judge(c Class) Outcome {
 	if len(s.losses) == 0 {
 		return s.nobodyLost(c)
 	}
-	var last view
 	for _, l := range s.losses {
-		v := l.decision.view(c)
-		if v.fit != excluded {
+		if v := l.decision.view(c); v.fit != excluded {
 			return Outcome{Answer: Unknown, Because: v.because, Blind: s.blindFor(l)}
 		}
-		last = v
 	}
-	return Outcome{Answer: No, Because: last.because}
+	l, mixed := s.gravest()
+	because := l.decision.view(c).because
+	if mixed {
+		because += " (the loss at " + clock(l.by) + ")"
+	}
+	return Outcome{Answer: No, Because: because}
+}
+
+// gravest is the last loss of the gravest kind, which the first finding is about;
+// mixed says that there are losses of other kinds, so that a reason has to say
+// which it means.
+func (s *groupStory) gravest() (worst *loss, mixed bool) {
+	for _, l := range s.losses {
+		mixed = mixed || l.decision.primary != s.losses[0].decision.primary
+		if worst == nil || severity(l.decision.primary) >= severity(worst.decision.primary) {
+			worst = l
+		}
+	}
+	return worst, mixed
+}
+
+func severity(c Class) int {
+	e, _ := Lookup(c)
+	return e.Severity
 }
 
 // nobodyLost: no loss was seen. That only excludes anything if it would have
 // been seen.
 func (s *groupStory) nobodyLost(c Class) Outcome {
 	if c == RollingDeploy && len(s.replaced) > 0 {
-		return Outcome{Answer: Unknown, Because: "a static member's id was replaced"}
+		return s.staticRestart()
 	}
 	if s.baselineKnown() {
 		return Outcome{Answer: No, Because: "no member was lost since " + clock(s.f.from())}
@@ -92,14 +114,26 @@ func (s *groupStory) found(c Class, mine []*loss) Outcome {
 		return s.foundDeploy(mine, l)
 	}
 	o := l.outcome(c, mine)
-	if c == JoinSyncRace {
-		o.Facts = append(o.Facts, joinFacts(l)...)
-	}
-	o.Provisional = l.back == nil && (c == SessionTimeout || c == PollInterval)
+	o.Facts = append(o.Facts, l.ownFacts(c)...)
+	o.Provisional = l.back == nil && (c == SessionTimeout || c == ClientUnreachable || c == PollInterval || c == PollIntervalStatic)
 	if o.Provisional {
 		o.NextLookSeconds = l.nextLook()
 	}
 	return o
+}
+
+// ownFacts are what a class provides besides the facts of every loss.
+func (l *loss) ownFacts(c Class) []Fact {
+	switch c {
+	case JoinSyncRace:
+		return joinFacts(l)
+	case RebalanceTimeout:
+		return heldFacts(l)
+	case SickLeader:
+		return leaderFacts(l)
+	default:
+		return nil
+	}
 }
 
 // nextLook is when time will have told whether a member that is away is gone.

@@ -18,6 +18,7 @@ func (e Evidence) Sorted() Evidence {
 	e.Clients = mapped(ordered(e.Clients, compareClients), sortedClient)
 	e.Watcher.Losses = ordered(e.Watcher.Losses, compareLosses)
 	e.Watcher.StableGroups = ordered(e.Watcher.StableGroups, func(a, b CoordinatorGroups) int { return cmp.Compare(a.Broker, b.Broker) })
+	e.LogText = sortedLogText(e.LogText)
 	return e
 }
 
@@ -109,6 +110,7 @@ func sortedGroup(g Group) Group {
 	}), func(r GroupRecord) GroupRecord {
 		r.Members = mapped(ordered(r.Members, func(a, b RecordMember) int { return cmp.Compare(a.ID, b.ID) }), func(m RecordMember) RecordMember {
 			m.Partitions = ordered(m.Partitions, comparePartitions)
+			m.Revoking = ordered(m.Revoking, comparePartitions)
 			return m
 		})
 		return r

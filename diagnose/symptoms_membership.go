@@ -1,6 +1,9 @@
 package diagnose
 
-import "fmt"
+import (
+	"fmt"
+	"time"
+)
 
 // groupSymptoms are the observations about groups that some class has to
 // account for.
@@ -106,7 +109,7 @@ func (s *groupStory) replacedStatics() []symptom {
 		Text:       fmt.Sprintf("Instance id %s was taken over by a new member id at %s", l.m.InstanceID, clock(l.by)),
 		Citations:  []Citation{l.dropCitation()},
 		Candidates: c,
-		By:         []Class{RollingDeploy},
+		By:         []Class{RollingDeploy, DuplicateStaticID},
 		Decides:    "FENCED_INSTANCE_ID in the log of a client, or errors 82 on OffsetCommit at the coordinator: two processes share the id.",
 	}}
 }
@@ -139,12 +142,18 @@ func (m membership) callsWithoutLoss(f *facts) []symptom {
 			out = append(out, s.hiddenLoss(subject, b, n, where))
 			continue
 		}
+		if !f.e.Watcher.Usable() && f.e.Target.Group != "" && !b.goesOn25(f) {
+			// Without the watcher the coordinator's other groups are not seen, and a
+			// few errors can be theirs.
+			continue
+		}
 		out = append(out, symptom{
 			Subject:    subject,
 			Text:       fmt.Sprintf("%s at broker %d since %s, and no group there is seen to have lost a member", plural(n, "UNKNOWN_MEMBER_ID", "UNKNOWN_MEMBER_ID"), b.ID, clock(f.from())),
 			Citations:  []Citation{b.cite(where, fmt.Sprintf("%s since %s", plural(n, "UNKNOWN_MEMBER_ID", "UNKNOWN_MEMBER_ID"), clock(f.from())))},
 			Candidates: []Alternative{{StrayCommits, "somebody outside a group commits to it (assign(), an admin reset, a tool): refused for ever, membership stable"}, {SessionTimeout, "a member of a group that was not looked at may have lost its membership"}},
 			Decides:    "Which group the refused commits name: the client's log, or the broker's request log.",
+			By:         []Class{StrayCommits, GroupMetadataLost, CoordinatorTrouble, RemovedByAdmin},
 		})
 	}
 	return out
@@ -200,6 +209,18 @@ func (m membership) lossAt(f *facts, broker int32) bool {
 	}
 	for _, v := range f.e.Watcher.Losses {
 		if v.Coordinator == broker && !v.By.Before(f.from()) {
+			return true
+		}
+	}
+	return false
+}
+
+// goesOn25 says that errors 25 go on: in four scrapes or more over a minute or
+// more, the last one just now. A lost member makes them once.
+func (b *brokerFacts) goesOn25(f *facts) bool {
+	for _, s := range beat25 {
+		steps := b.counter(s).within(f.from(), f.at())
+		if n := len(steps); n >= 4 && steps[n-1].at.Sub(steps[0].at) >= time.Minute && f.at().Sub(steps[n-1].at) <= 2*b.tolerance() {
 			return true
 		}
 	}

@@ -14,6 +14,8 @@ func undecidedRule() Rule {
 		},
 		Source: "docs/adr/0002: honest doubt names the candidates and the observation that decides",
 		Provides: []FactSpec{
+			{Name: "absent", Unit: UnitText, Meaning: "yes when what was asked about is not there", Optional: true},
+			{Name: "down", Unit: UnitText, Meaning: "yes when it is a broker to which partitions are assigned", Optional: true},
 			{Name: "candidates", Unit: UnitText, Meaning: "the classes that are left, by code, with commas", Optional: true},
 			{Name: "blind", Unit: UnitText, Meaning: "yes when nothing odd was seen and too little could be read, else no"},
 			{Name: "window_seconds", Unit: UnitSeconds, Meaning: "the span that was checked"},
@@ -82,7 +84,7 @@ func doubt(alternatives []Alternative) string {
 	case 0:
 		return "This fits no cause known here."
 	case 1:
-		return "One cause fits that is not judged yet: " + string(alternatives[0].Class) + "."
+		return "One cause fits, and what could be read does not prove it: " + string(alternatives[0].Class) + "."
 	default:
 		return fmt.Sprintf("%d causes are left, and what could be read does not separate them.", len(alternatives))
 	}
@@ -105,6 +107,28 @@ func undecidedFacts(f *facts, alternatives []Alternative, blind bool) []Fact {
 		out = append(out, factText("candidates", strings.Join(codes, ", ")))
 	}
 	return out
+}
+
+// noSubject answers a question about something that is not there. No rule runs:
+// nothing wrong with a name nobody uses is no good news.
+func noSubject(f *facts) (Outcome, bool) {
+	r := f.e.TargetReading
+	if r.Status != StatusEmpty && r.Status != StatusUnreachable && r.Status != StatusForbidden {
+		return Outcome{}, false
+	}
+	o := Outcome{
+		Answer: Unknown, Subject: targetSubject(f), Summary: capital(r.Error) + ". Nothing was judged.",
+		Citations: []Citation{cite("target_reading", r.Error, r)},
+		Facts:     append(undecidedFacts(f, nil, false), factYes("absent", true), factYes("down", r.Status == StatusUnreachable)),
+	}
+	o.Decides = "the name as the cluster has it"
+	if r.Status == StatusUnreachable {
+		o.Decides = "why the broker is down: its process, its host, its log"
+	}
+	if r.Hint != "" {
+		o.Decides += "; the bot " + r.Hint
+	}
+	return o, true
 }
 
 // maxOpen bounds the open classes that a blind answer names.
@@ -147,7 +171,7 @@ func (f *facts) blindWords(o Outcome) []string {
 	var out []string
 	for _, n := range o.Blind {
 		r := f.needReading(n, o.Subject)
-		words := fmt.Sprintf("%s (%s)", strings.ReplaceAll(string(n), "_", " "), strings.ReplaceAll(string(r.Known()), "_", " "))
+		words := n.Words() + " (" + r.Known().Words() + ")"
 		if r.OK() && o.Because != "" {
 			words = o.Because
 		}

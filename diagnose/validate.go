@@ -48,6 +48,7 @@ func (e Evidence) Validate() error {
 		}
 		ids[g.ID] = true
 	}
+	e.LogText.validate(bad)
 	for _, s := range statuses(e) {
 		if !s.status.valid() {
 			bad("field %s: status %q is not known", s.path, s.status)
@@ -75,7 +76,7 @@ type placed struct {
 // statuses lists the statuses of the sections.
 func statuses(e Evidence) []placed {
 	out := []placed{
-		{"cluster", e.Cluster.Status}, {"metrics", e.Metrics.Status}, {"groups_reading", e.GroupsReading.Status},
+		{"target_reading", e.TargetReading.Status}, {"cluster", e.Cluster.Status}, {"metrics", e.Metrics.Status}, {"groups_reading", e.GroupsReading.Status},
 		{"watcher", e.Watcher.Status}, {"clients_reading", e.ClientsReading.Status},
 		{"pods_reading", e.Pods.Status}, {"logs_reading", e.Logs.Status},
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -279,14 +280,25 @@ func (w *world) verdict(ctx context.Context, s scenario, truth lab.Truth) bool {
 			return false
 		}
 		root = roots[0]
-		return len(w.slack.Thread(root.Channel, root.TS)) > 1 && (strings.HasPrefix(root.Text, entry.Headline+",") || strings.HasPrefix(root.Text, entry.Headline+":") ||
-			strings.HasPrefix(root.Text, "Upgraded: "+strings.ToLower(entry.Headline[:1])+entry.Headline[1:]))
+		return len(w.slack.Thread(root.Channel, root.TS)) > 1 && names(root.Text, entry.Headline)
 	})
 	if err != nil {
 		w.t.Errorf("%s: %v\nroots: %s\nlog: %s", s.title(), err, texts(w.roots(truth)), w.bot.tail())
 		return false
 	}
 	return w.commandAgrees(ctx, s, truth)
+}
+
+// names reports whether a root's text names a verdict: as the first one, or as
+// the one that came after another.
+func names(text, headline string) bool {
+	lower := strings.ToLower(headline[:1]) + headline[1:]
+	for _, start := range []string{headline, "Upgraded: " + lower, "Found: " + lower, "Changed: " + lower, "Cleared: " + lower} {
+		if rest, ok := strings.CutPrefix(text, start); ok && (strings.HasPrefix(rest, ",") || strings.HasPrefix(rest, ":") || strings.HasPrefix(rest, " (was")) {
+			return true
+		}
+	}
+	return false
 }
 
 // cut kills the bot without warning as soon as the incident has a root, and
@@ -383,13 +395,14 @@ func (w *world) ends(ctx context.Context, s scenario, truth lab.Truth) {
 
 // roots are the channel's messages about the truth's subject.
 func (w *world) roots(truth lab.Truth) []*slackdouble.Message {
-	subject := truth.Subject.Group
-	if subject == "" {
-		subject = fmt.Sprintf(": %s, broker %d.", truth.Cluster, truth.Subject.Broker)
+	// A later occurrence is named behind the broker.
+	subject := regexp.MustCompile(fmt.Sprintf(`: %s, broker %d[.,]`, regexp.QuoteMeta(truth.Cluster), truth.Subject.Broker))
+	if g := truth.Subject.Group; g != "" {
+		subject = regexp.MustCompile(regexp.QuoteMeta(g))
 	}
 	var out []*slackdouble.Message
 	for _, m := range w.slack.Messages(slackdouble.DefaultChannel) {
-		if m.ThreadTS == "" && strings.Contains(m.Text, subject) {
+		if m.ThreadTS == "" && subject.MatchString(m.Text) {
 			out = append(out, m)
 		}
 	}

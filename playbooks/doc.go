@@ -33,6 +33,12 @@
 //     avoid: {text: …, why: …}       # the popular wrong fix
 //     verify: {read: …, shows: …, condition: …, wait: 6m}
 //
+// Slots, heap, batches and heartbeats are worked out by functions, so that every
+// card and `kafka-oncall lint` do the same sum: sessions_planned(consumers,
+// followers), skew_for(sessions), slots_for(sessions), cache_bytes(sessions,
+// partitions), fit_records(limit, per_record), max_heartbeat(session),
+// pause_needed(session, heartbeat); package sizing has the reasons.
+//
 // Facts are what the class's rule provides (diagnose.Rule.Provides) plus those
 // of [CommonFacts]. An optional fact needs has(fact) in `when`, and a missing
 // one is a mistake that [Lint] finds, never a blank. Inside a code span numbers

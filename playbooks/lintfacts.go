@@ -9,6 +9,7 @@ import (
 	"github.com/expr-lang/expr/parser"
 
 	"github.com/kafka-oncall/kafka-oncall/diagnose"
+	"github.com/kafka-oncall/kafka-oncall/internal/sizing"
 )
 
 // lintFacts checks every name a step uses: it exists, has the right type, and
@@ -82,7 +83,8 @@ func (l *linter) verifyCondition(at string, v *Check) {
 }
 
 func (l *linter) typedEnv() (env map[string]any, optional map[string]bool) {
-	env = map[string]any{"has": func(string) bool { return true }}
+	env = sizing.Functions()
+	env["has"] = func(string) bool { return true }
 	optional = map[string]bool{}
 	for name, f := range l.facts {
 		optional[name] = f.Optional

@@ -14,7 +14,10 @@ func ChangeReply(was, now diagnose.Diagnosis) Message {
 	a, b := was.Primary(), now.Primary()
 	v := View{Target: now.Target, Diagnosis: &now, Phase: PhaseFiring}
 	var m Message
-	if a.Class == b.Class {
+	switch {
+	case apart(a, b):
+		m.Title = bold("Now: " + lowerFirst(headline(b.Class)))
+	case a.Class == b.Class:
 		head, words := verdict(b, PhaseFiring)
 		m.Title = bold(strings.ToUpper(string(b.Confidence[:min(1, len(b.Confidence))])) + string(b.Confidence[min(1, len(b.Confidence)):]) + ": " + lowerFirst(head))
 		note := fmt.Sprintf(" (was: %s)", a.Confidence)
@@ -22,7 +25,7 @@ func ChangeReply(was, now diagnose.Diagnosis) Message {
 			note = " — " + words + note
 		}
 		m.Title = append(m.Title, Span{Text: note})
-	} else {
+	default:
 		v.Was = &Previous{Class: a.Class, Confidence: a.Confidence}
 		m.Title = title(v, b)
 	}
@@ -30,11 +33,18 @@ func ChangeReply(was, now diagnose.Diagnosis) Message {
 	if b.Summary != "" {
 		m.Summary = T(Clean(b.Summary, maxSummary))
 	}
-	if lines := difference(a, b); len(lines) > 0 {
+	if lines := difference(a, b); len(lines) > 0 && !apart(a, b) {
 		m.Details = []Detail{{Title: "What changed in the evidence", Lines: lines}}
 	}
 	m.Text = Clean(fmt.Sprintf("%s: %s. %s", m.Title, commas(m.Subject), m.Summary), maxOneLine)
 	return m
+}
+
+// apart says that two verdicts are about different subjects: the second does not
+// replace the first.
+func apart(a, b diagnose.Finding) bool {
+	open := func(c diagnose.Class) bool { return c == diagnose.Quiet || c == diagnose.Undecided }
+	return a.Subject != b.Subject && !open(a.Class) && !open(b.Class)
 }
 
 // changesShown bounds a reply that is meant to be short.

@@ -83,7 +83,8 @@ func TestCardsOfAnIncidentsLife(t *testing.T) {
 		"root-upgraded": Root(upgraded), "thread-upgraded": Thread(upgraded), "root-resolved": Root(resolved),
 		"root-resolved-open-step": Root(open), "root-unknown": Root(unknown), "looking": Looking(looking), "trouble": Root(trouble),
 		"answer": Answer(answer), "end-harmless": EndReply(resolved), "end-open-step": EndReply(open), "end-unknown": EndReply(unknown),
-		"change-upgraded":  ChangeReply(restartBurst(diagnose.Provisional, "no"), thrash()),
+		"change-upgraded":  ChangeReply(on("broker 5", restartBurst(diagnose.Provisional, "no")), thrash()),
+		"change-apart":     ChangeReply(restartBurst(diagnose.Provisional, "no"), thrash()),
 		"change-confirmed": ChangeReply(restartBurst(diagnose.Provisional, "no"), restartBurst(diagnose.Confirmed, "yes")),
 		"change-cleared":   ChangeReply(thrash(), quietDiag()),
 		"change-decided":   ChangeReply(undecided(), thrash()),
@@ -92,6 +93,11 @@ func TestCardsOfAnIncidentsLife(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) { golden(t, "life/"+name+".txt", show(m)) })
 	}
+}
+
+func on(subject string, d diagnose.Diagnosis) diagnose.Diagnosis {
+	d.Findings[0].Subject = subject
+	return d
 }
 
 func TestEveryMessageHasOneLineOfText(t *testing.T) {

@@ -155,7 +155,7 @@ func ruledOut(d diagnose.Diagnosis) []Rich {
 func blindSpots(d diagnose.Diagnosis) []Rich {
 	var out []Rich
 	for _, b := range d.BlindSpots {
-		r := Rich{{Text: ReadingWords(b.Reading), Style: Bold}, {Text: ": " + StatusWords(b.Status)}}
+		r := Rich{{Text: ReadingWords(b), Style: Bold}, {Text: ": " + BlindWords(b)}}
 		if len(b.LeavesOpen) > 0 {
 			r = append(r, Span{Text: "; leaves open " + classList(b.LeavesOpen)})
 		}

@@ -23,6 +23,9 @@ func (s *Set) Next(d diagnose.Diagnosis, done []string) (*Step, bool) {
 // Steps returns the steps that apply to the primary finding, in order, with
 // their values filled in.
 func (s *Set) Steps(d diagnose.Diagnosis) []Step {
+	if a := d.Primary().Advice; a != nil {
+		return []Step{adviceStep(d.Primary().Class, *a)}
+	}
 	b, ok := s.books[d.Primary().Class]
 	if !ok {
 		return nil

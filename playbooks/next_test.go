@@ -1,11 +1,13 @@
 package playbooks
 
 import (
+	"reflect"
 	"strings"
 	"testing"
 	"testing/fstest"
 
 	"github.com/kafka-oncall/kafka-oncall/diagnose"
+	"github.com/kafka-oncall/kafka-oncall/internal/sizing"
 )
 
 func TestNextSkipsDoneStepsAndEnds(t *testing.T) {
@@ -28,7 +30,7 @@ func TestNextSkipsDoneStepsAndEnds(t *testing.T) {
 }
 
 func TestNextWithoutAPlaybook(t *testing.T) {
-	if s, ok := defaultSet(t).Next(diag(diagnose.StrayCommits, diagnose.Likely, "group g"), nil); ok {
+	if s, ok := defaultSet(t).Next(diag("no-such-class", diagnose.Likely, "group g"), nil); ok {
 		t.Errorf("a step came out of nowhere: %+v", s)
 	}
 	if s, ok := defaultSet(t).Next(diagnose.Diagnosis{}, nil); ok {
@@ -36,49 +38,115 @@ func TestNextWithoutAPlaybook(t *testing.T) {
 	}
 }
 
+// set gives a fact another number, or adds it.
+func set(d *diagnose.Diagnosis, name string, u diagnose.Unit, n float64) {
+	f := &d.Findings[0]
+	for i := range f.Facts {
+		if f.Facts[i].Name == name {
+			f.Facts[i].Number = n
+			return
+		}
+	}
+	f.Facts = append(f.Facts, num(name, u, n))
+}
+
 // The sizes follow from the numbers: 64 consumers and 2 followers are below
-// 300, so the shards are more uneven; nothing is sized below the default.
+// 300, so the shards are more uneven; nothing is sized below the default, and
+// nothing is advised that is not above what is set.
 func TestComputedSlots(t *testing.T) {
+	const slots = "max.incremental.fetch.session.cache.slots="
 	for _, c := range []struct {
-		consumers, followers float64
-		want                 string
+		consumers, followers, have float64
+		steps, want                string
 	}{
-		{1284, 26, "max.incremental.fetch.session.cache.slots=2072"}, // (1605 + 52) × 1.25 = 2071.25
-		{64, 2, "max.incremental.fetch.session.cache.slots=1000"},    // 126 → the default
-		{4000, 0, "max.incremental.fetch.session.cache.slots=6256"},  // 6250 → a multiple of 8
-		{10000, 30, "max.incremental.fetch.session.cache.slots=15704"},
+		{1284, 26, 1000, "raise-slots", slots + "2072"}, // (1605 + 52) × 1.25 = 2071.25
+		{64, 2, 64, "raise-slots", slots + "1000"},      // 126 → the default
+		{64, 2, 1000, "biggest-group", ""},              // as set already
+		{4000, 0, 1000, "raise-slots", slots + "6256"},  // 6250 → a multiple of 8
+		{6400, 0, 1000, "raise-slots", slots + "10000"},
+		{10000, 30, 1000, "ask-the-platform raise-slots", slots + "15704"},
+		{0, 0, 64, "raise-slots", slots + "1000"},
+		{1e12, 1e12, 1000, "ask-the-platform raise-slots", slots + "2147483640"}, // no more than Kafka's int
+		{-5, -5, 64, "raise-slots", slots + "1000"},
 	} {
 		d := thrash()
-		for i, f := range d.Findings[0].Facts {
-			switch f.Name {
-			case "demand_consumers":
-				d.Findings[0].Facts[i].Number = c.consumers
-			case "demand_followers":
-				d.Findings[0].Facts[i].Number = c.followers
+		set(&d, "demand_consumers", diagnose.UnitCount, c.consumers)
+		set(&d, "demand_followers", diagnose.UnitCount, c.followers)
+		set(&d, "slots", diagnose.UnitCount, c.have)
+		var ids []string
+		command := ""
+		for _, s := range defaultSet(t).Steps(d) {
+			if ids = append(ids, s.ID); s.ID == "raise-slots" {
+				command = s.View.Command
 			}
 		}
-		if s, _ := defaultSet(t).Next(d, nil); s.View.Command != c.want {
-			t.Errorf("%v consumers, %v followers: %s, want %s", c.consumers, c.followers, s.View.Command, c.want)
+		if got := strings.Join(ids, " "); !strings.HasPrefix(got, c.steps) || command != c.want {
+			t.Errorf("%v consumers, %v followers, %v slots: %s with %s, want %s with %s", c.consumers, c.followers, c.have, got, command, c.steps, c.want)
 		}
 	}
 }
 
+// The arithmetic on a card says what the functions do.
+func TestShownSumIsTheSumThatIsDone(t *testing.T) {
+	s, _ := defaultSet(t).Next(thrash(), nil)
+	want := "1,284 consumers × 1.25 for deploys + 2 × 26 followers = 1,657; 1,657 × 1.25 as the 8 parts fill unevenly = 2,071 → 2,072"
+	if got := s.View.Arithmetic.String(); !strings.HasPrefix(got, want) {
+		t.Errorf("%q", got)
+	}
+	if planned := sizing.Sessions(1284, 26, sizing.DeploySurge); planned != 1657 || sizing.Want(planned) != 2071.25 {
+		t.Errorf("%v → %v", planned, sizing.Want(planned))
+	}
+}
+
 func TestPollBudgetFollowsTheMeasuredTime(t *testing.T) {
-	for perRecord, want := range map[float64]string{0.64: "max.poll.records=230", 20: "max.poll.records=7", 0.31: "max.poll.records=480"} {
+	for perRecord, want := range map[float64]string{
+		0.64: "max.poll.records=230", 20: "max.poll.records=7", 0.31: "max.poll.records=480", 150: "max.poll.records=1",
+		// Beyond, no cap helps or none is needed: another step comes first.
+		151: "max.poll.interval.ms=490000", 1e9: "max.poll.interval.ms=490000", 0.01: "max.poll.interval.ms=490000",
+		1e-12: "max.poll.interval.ms=490000", 0: "max.poll.interval.ms=490000", -1: "max.poll.interval.ms=490000",
+	} {
 		d := pollBreach()
-		for i, f := range d.Findings[0].Facts {
-			if f.Name == "per_record_seconds" {
-				d.Findings[0].Facts[i].Number = perRecord
-			}
-		}
+		set(&d, "per_record_seconds", diagnose.UnitSeconds, perRecord)
 		if s, _ := defaultSet(t).Next(d, nil); s.View.Command != want {
 			t.Errorf("%v s a record: %s, want %s", perRecord, s.View.Command, want)
 		}
 	}
-	d := pollBreach() // a batch of 500 fits: the batch is not the reason
-	d.Findings[0].Facts = append(d.Findings[0].Facts, num("per_record_seconds", diagnose.UnitSeconds, 0.01))
-	if s, _ := defaultSet(t).Next(d, nil); s.ID == "cap-the-batch" {
-		t.Errorf("a cap is advised though 500 records need 5 s: %s", s.View.Arithmetic)
+}
+
+// The gap that the client's own metrics show beats the one between commits.
+func TestPollLimitFollowsTheObservedGap(t *testing.T) {
+	for stall, want := range map[float64]string{
+		0: "max.poll.interval.ms=490000", 299: "max.poll.interval.ms=490000", 300: "max.poll.interval.ms=450000",
+		420: "max.poll.interval.ms=630000", 1e9: "max.poll.interval.ms=86400000",
+	} {
+		d := pollBreach()
+		if stall > 0 {
+			set(&d, "stall_seconds", diagnose.UnitSeconds, stall)
+		}
+		if s, _ := defaultSet(t).Next(d, []string{"cap-the-batch"}); s.View.Command != want {
+			t.Errorf("%v s between polls: %s, want %s", stall, s.View.Command, want)
+		}
+	}
+}
+
+// A short session in the group's own record is worth a step, the default is not.
+func TestShortSessionIsNamed(t *testing.T) {
+	for session, want := range map[float64]string{
+		10: "a heartbeat at least every 10 s ÷ 3 = 3.3 s; a pause of 10 s − 3.3 s = 6.7 s is enough to lose a member; Kafka's default since 3.0 → 45000 ms",
+		6:  "a heartbeat at least every 6 s ÷ 3 = 2 s; a pause of 6 s − 2 s = 4 s is enough to lose a member; Kafka's default since 3.0 → 45000 ms",
+		30: "", 45: "", 0: "", 1e9: "",
+	} {
+		d := sessionDoubt()
+		set(&d, "session_timeout_seconds", diagnose.UnitSeconds, session)
+		got := ""
+		for _, s := range defaultSet(t).Steps(d) {
+			if s.ID == "default-session" {
+				got = s.View.Arithmetic.String()
+			}
+		}
+		if got != want {
+			t.Errorf("%v s: %q, want %q", session, got, want)
+		}
 	}
 }
 
@@ -126,7 +194,7 @@ func TestWorked(t *testing.T) {
 		t.Errorf("a burst that is over: %v %v", ok, err)
 	}
 	for _, id := range []string{"raise-slots", "nope"} {
-		if _, err := set.Worked(diagnose.StrayCommits, id, fine); err == nil {
+		if _, err := set.Worked("no-such-class", id, fine); err == nil {
 			t.Errorf("no error for a step that does not exist: %s", id)
 		}
 	}
@@ -200,6 +268,19 @@ func TestLoadRefusesBadFolders(t *testing.T) {
 	} {
 		if _, err := Load(fsys); err == nil {
 			t.Errorf("%s: no error", name)
+		}
+	}
+}
+
+func TestUnfilledReadsWithoutAnIncident(t *testing.T) {
+	for text, want := range map[string]Rich{
+		"Set `max.poll.records={records_new}` now": {{Text: "Set "}, {Text: "max.poll.records=‹records new›", Style: Code}, {Text: " now"}},
+		"{member} is **gone**":                     {{Text: "‹member› is "}, {Text: "gone", Style: Bold}},
+		"a {{ brace":                               {{Text: "a { brace"}},
+		"a `mark that is not closed":               {{Text: "a `mark that is not closed"}},
+	} {
+		if got := Unfilled(text); !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: %+v, want %+v", text, got, want)
 		}
 	}
 }

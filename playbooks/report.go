@@ -69,6 +69,7 @@ type findingJSON struct {
 	Missing      []string               `json:"missing,omitempty"`
 	Explains     []diagnose.Class       `json:"explains,omitempty"`
 	Facts        []diagnose.Fact        `json:"facts,omitempty"`
+	Basis        string                 `json:"basis,omitempty"`
 }
 
 type blindJSON struct {
@@ -82,7 +83,7 @@ func finding(f diagnose.Finding) findingJSON {
 	return findingJSON{
 		Class: f.Class, Family: f.Family, Headline: f.Headline, Confidence: f.Confidence, Subject: f.Subject,
 		Citations: orEmpty(f.Citations), Alternatives: orEmpty(f.Alternatives), Decides: f.Decides,
-		Summary: f.Summary, Missing: f.Missing, Explains: f.Explains, Facts: f.Facts,
+		Summary: f.Summary, Missing: f.Missing, Explains: f.Explains, Facts: f.Facts, Basis: f.Basis,
 	}
 }
 

@@ -93,6 +93,23 @@ func isName(s string) bool {
 	return s != ""
 }
 
+// Unfilled writes a playbook's text as a person reads it without an incident: code
+// as code, and ‹words› where a value from the evidence would stand.
+func Unfilled(text string) Rich {
+	t, err := parseTemplate(text)
+	if err != nil {
+		return T(text)
+	}
+	var r Rich
+	for _, s := range t {
+		if s.name != "" {
+			s.text = "‹" + strings.ReplaceAll(s.name, "_", " ") + "›"
+		}
+		r = r.with(Span{Text: s.text, Style: s.style})
+	}
+	return r
+}
+
 // names lists the facts a template needs, in order, once each.
 func (t template) names() []string {
 	var out []string

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/kafka-oncall/kafka-oncall/diagnose"
+	"github.com/kafka-oncall/kafka-oncall/internal/sizing"
 )
 
 // unit adds questions to diagnose.Unit.
@@ -88,7 +89,8 @@ func alternatives(f diagnose.Finding) string {
 
 // env is the environment of expressions. Facts that are missing are not in it.
 func (v values) env() map[string]any {
-	env := map[string]any{"has": func(name string) bool { _, ok := v[name]; return ok }}
+	env := sizing.Functions()
+	env["has"] = func(name string) bool { _, ok := v[name]; return ok }
 	for name, x := range v {
 		if x.unit.isText() {
 			env[name] = x.text
@@ -231,3 +233,6 @@ func bytesText(n float64) string {
 
 // clock writes a moment for a reader whose time zone is not known.
 func clock(t time.Time) string { return t.UTC().Format("15:04:05") + " UTC" }
+
+// Bytes writes an amount of memory the way one says it: 51.2 MB.
+func Bytes(n float64) string { return bytesText(n) }

@@ -128,56 +128,16 @@ func harmless(c diagnose.Class) bool {
 	}
 }
 
-// ReadingWords names a section of the evidence for people.
-func ReadingWords(name string) string {
-	switch diagnose.Need(name) {
-	case diagnose.NeedBrokerMetrics:
-		return "broker metrics"
-	case diagnose.NeedSlots:
-		return "the slots setting"
-	case diagnose.NeedDemand:
-		return "demand for fetch sessions"
-	case diagnose.NeedAdmin:
-		return "the Kafka admin API"
-	case diagnose.NeedOffsets:
-		return "group history in __consumer_offsets"
-	case diagnose.NeedWatcher:
-		return "the watcher's last hour"
-	case diagnose.NeedClientMetrics:
-		return "client metrics"
-	case diagnose.NeedLag:
-		return "lag"
-	case diagnose.NeedLogs:
-		return "logs"
-	case diagnose.NeedPods:
-		return "pods and deploys"
-	default:
-		return Clean(name, maxName)
-	}
+// ReadingWords names the section of a blind spot for people.
+func ReadingWords(b diagnose.BlindSpot) string {
+	return Clean(diagnose.Need(b.Reading).Words(), maxName)
 }
 
-// StatusWords says how a reading ended, for people.
-func StatusWords(s diagnose.Status) string {
-	switch s {
-	case diagnose.StatusOK:
-		return "read"
-	case diagnose.StatusPartial:
-		return "read in part"
-	case diagnose.StatusEmpty:
-		return "nothing there"
-	case diagnose.StatusForbidden:
-		return "access denied"
-	case diagnose.StatusTimeout:
-		return "no answer in time"
-	case diagnose.StatusUnreachable:
-		return "not reachable"
-	case diagnose.StatusUnsupported:
-		return "not possible here"
-	case diagnose.StatusNotExported:
-		return "not exported"
-	case diagnose.StatusFailed:
-		return "reading failed"
-	default:
-		return "not asked for"
+// BlindWords says how its reading ended. One that was read is a blind spot because
+// it does not tell.
+func BlindWords(b diagnose.BlindSpot) string {
+	if b.Status == diagnose.StatusOK {
+		return "read, but does not tell"
 	}
+	return b.Status.Words()
 }

@@ -118,7 +118,8 @@ func (m Mapping) cluster(labels map[string]string) string {
 }
 
 func (m Mapping) broker(cluster string, labels map[string]string) (*int32, string) {
-	if id, ok := brokerID(first(labels, m.Broker)); ok {
+	named := first(labels, m.Broker)
+	if id, ok := brokerID(named); ok {
 		return &id, ""
 	}
 	for _, l := range m.Pod {
@@ -130,10 +131,13 @@ func (m Mapping) broker(cluster string, labels map[string]string) (*int32, strin
 	}
 	instance := first(labels, m.Instance)
 	if instance == "" {
-		return nil, ""
+		return nil, named
 	}
 	if id, ok := m.instance(cluster, instance); ok {
 		return &id, ""
+	}
+	if named != "" {
+		return nil, named
 	}
 	return nil, instance
 }

@@ -45,8 +45,8 @@ func TestMapping(t *testing.T) {
 		"a consumer's pod":        {map[string]string{"alertname": "KubePodCrashLooping", "cluster": "c", "pod": "orders-consumer-1"}, "c broker=- hint= group= topic= other"},
 		"a kafka consumer's pod":  {map[string]string{"alertname": "KubePodCrashLooping", "cluster": "c", "pod": "kafka-ui-7d9f"}, "c broker=- hint= group= topic= other"},
 		"a consumer on kafka":     {map[string]string{"alertname": "KubePodCrashLooping", "cluster": "c", "pod": "kafka-consumer-orders-0"}, "c broker=- hint= group= topic= other"},
-		"broker id out of range":  {map[string]string{"alertname": "X", "cluster": "c", "broker_id": "99999999999"}, "c broker=- hint= group= topic= other"},
-		"negative broker id":      {map[string]string{"alertname": "X", "cluster": "c", "broker_id": "-1"}, "c broker=- hint= group= topic= other"},
+		"broker id out of range":  {map[string]string{"alertname": "X", "cluster": "c", "broker_id": "99999999999"}, "c broker=- hint=99999999999 group= topic= other"},
+		"negative broker id":      {map[string]string{"alertname": "X", "cluster": "c", "broker_id": "-1"}, "c broker=- hint=-1 group= topic= other"},
 		"rendered text is no use": {map[string]string{"alertname": "X", "description": "group orders on broker 3"}, "only broker=- hint= group= topic= other"},
 	} {
 		m := mapped(t, c.labels)

@@ -171,7 +171,11 @@ func (b *Book) takes(s State, a Alert, groupKey string, now time.Time) Reason {
 	if s.Explains(a, b.p, now) {
 		return WhyExplained
 	}
-	if s.Kind == a.Kind && groupKey != "" && slices.Contains(s.GroupKeys, groupKey) {
+	// What the sender grouped is no identity: the shipped receiver groups by name
+	// and cluster, so that all groups of a cluster have one key. It joins what
+	// starts together, and no groups that lost members: see [Alert.LostMembers].
+	together := !a.LostMembers() && now.Sub(s.Since) <= b.p.Join
+	if together && s.Kind == a.Kind && groupKey != "" && slices.Contains(s.GroupKeys, groupKey) {
 		return WhyGroup
 	}
 	return ""

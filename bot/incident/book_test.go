@@ -25,6 +25,7 @@ func TestPlace(t *testing.T) {
 	group := Subject{SubjectGroup, "orders"}
 	for name, c := range map[string]struct {
 		class   diagnose.Class
+		kind    Kind
 		cluster string
 		alert   Alert
 		key     string
@@ -36,6 +37,9 @@ func TestPlace(t *testing.T) {
 		"other cluster":                            {cluster: "d", alert: alertOn(KindFetch, "A", Broker(3)), why: ""},
 		"other broker, nothing known":              {alert: alertOn(KindFetch, "A", Broker(5)), why: ""},
 		"other broker, the sender groups them":     {alert: alertOn(KindFetch, "A", Broker(5)), key: "{}:{}", why: WhyGroup},
+		"grouped, but 20 min later":                {alert: alertOn(KindFetch, "A", Broker(5)), key: "{}:{}", after: 20 * time.Minute, why: ""},
+		"grouped, but a group lost members":        {class: "", kind: KindMembership, alert: alertOn(KindMembership, "A", group), key: "{}:{}", why: ""},
+		"grouped lag":                              {kind: KindLag, alert: alertOn(KindLag, "A", group), key: "{}:{}", why: WhyGroup},
 		"sender groups different kinds":            {alert: alertOn(KindLag, "A", group), key: "{}:{}", why: ""},
 		"restart explains under-replication":       {class: diagnose.RestartBurst, alert: alertOn(KindBroker, "UnderReplicatedPartitions", Broker(1)), why: WhyExplained},
 		"restart explains rebalances":              {class: diagnose.RestartBurst, alert: alertOn(KindMembership, "KafkaGroupRebalanceStorm", group), why: WhyExplained},
@@ -48,7 +52,11 @@ func TestPlace(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := NewBook(DefaultPolicy())
-			b.Put(opened("i", c.class))
+			s := opened("i", c.class)
+			if c.kind != "" {
+				s.Kind = c.kind
+			}
+			b.Put(s)
 			cluster := c.cluster
 			if cluster == "" {
 				cluster = "c"

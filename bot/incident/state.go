@@ -96,6 +96,13 @@ type Alert struct {
 	Joined bool `json:"joined,omitempty"`
 }
 
+// LostMembers says that the alert is about a group that lost members. Such a
+// group is an incident of its own: its cause is in its own history, and the
+// headline of another group would hide it.
+func (a Alert) LostMembers() bool {
+	return a.Kind == KindMembership && a.Subject.Kind == SubjectGroup
+}
+
 // Verdict is a diagnosis in one line.
 type Verdict struct {
 	Class      diagnose.Class      `json:"class"`
@@ -114,6 +121,13 @@ func verdictOf(d diagnose.Diagnosis, now time.Time) Verdict {
 		v.Observed = f.Citations[0].Value
 	}
 	return v
+}
+
+// about reports whether two verdicts are about one subject, so that the second
+// replaces the first. One that decided nothing has no subject of its own.
+func (v Verdict) about(now Verdict) bool {
+	open := func(c diagnose.Class) bool { return c == diagnose.Undecided || c == diagnose.Quiet }
+	return v.Subject == now.Subject || open(v.Class) || open(now.Class)
 }
 
 // Done is a playbook step that somebody did.
@@ -305,6 +319,15 @@ func (s State) resolved(sub Subject) *int32 {
 		return nil
 	}
 	return s.Diagnosis.Target.Broker
+}
+
+// unresolved is the instance that the incident is about, "" when it is about
+// something else or the instance is known to be a broker.
+func (s State) unresolved() string {
+	if subjects, _ := s.subjects(); len(subjects) > 0 && subjects[0].Kind == SubjectInstance {
+		return subjects[0].Name
+	}
+	return ""
 }
 
 // trigger is the alert that a diagnosis is told about.

@@ -108,7 +108,7 @@ func (m *move) look() {
 	t, scan := m.s.Target()
 	m.do(Look{
 		Seq:     m.s.LookSeq,
-		Request: diagnose.Request{Target: t, Trigger: m.s.trigger(), Scan: scan},
+		Request: diagnose.Request{Target: t, Trigger: m.s.trigger(), Scan: scan, Unresolved: m.s.unresolved()},
 		First:   m.s.Diagnosis == nil,
 	})
 }

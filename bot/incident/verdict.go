@@ -73,7 +73,7 @@ func (m *move) judge(d diagnose.Diagnosis) {
 	}
 	was := verdictOf(*m.s.Diagnosis, m.s.LastLook)
 	switch {
-	case was.Class == now.Class:
+	case was.Class == now.Class && was.about(now):
 		m.same(d, was, now)
 	case m.s.over() && !worse(was, now):
 		// What fired stays visible: after the end, a milder look only says
@@ -108,6 +108,9 @@ func (m *move) same(d diagnose.Diagnosis, was, now Verdict) {
 
 func (m *move) changed(d diagnose.Diagnosis, was, now Verdict) {
 	m.s.Was = &was
+	if !was.about(now) {
+		m.s.Was = nil
+	}
 	say := Say{Line: LineChanged, Was: m.s.Diagnosis, Now: &d}
 	m.show(d, now)
 	if worse(was, now) {

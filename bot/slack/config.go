@@ -26,10 +26,11 @@ const (
 // product's config file.
 type Config struct {
 	// BotToken (xoxb-…) posts, edits and reads. AppToken (xapp-…) opens the
-	// socket; without it there are no commands and no buttons.
-	BotToken     Secret `yaml:"bot_token"`
+	// socket; without it there are no commands and no buttons. They are for
+	// programs; configuration files use the files or the environment.
+	BotToken     Secret `yaml:"-"`
 	BotTokenFile string `yaml:"bot_token_file"`
-	AppToken     Secret `yaml:"app_token"`
+	AppToken     Secret `yaml:"-"`
 	AppTokenFile string `yaml:"app_token_file"`
 	// DefaultChannel is the id of the channel for alerts that no route names.
 	DefaultChannel string `yaml:"default_channel"`
@@ -108,7 +109,7 @@ var channelID = regexp.MustCompile(`^[CGD][A-Z0-9]{2,30}$`)
 func (c Config) Validate() error {
 	var errs []error
 	if c.BotToken == "" {
-		errs = append(errs, fmt.Errorf("slack: no bot_token; set it, bot_token_file or %s (it starts with xoxb-)", EnvBotToken))
+		errs = append(errs, fmt.Errorf("slack: no bot token; set bot_token_file or %s (it starts with xoxb-)", EnvBotToken))
 	} else if !strings.HasPrefix(c.BotToken.Reveal(), "xoxb-") {
 		errs = append(errs, errors.New("slack: bot_token does not start with xoxb-; take “Bot User OAuth Token” from the app's page OAuth & Permissions"))
 	}

@@ -73,7 +73,7 @@ func TestValidate(t *testing.T) {
 		t.Errorf("a good config: %v", err)
 	}
 	for want, cfg := range map[string]Config{
-		"no bot_token":                      {},
+		"no bot token":                      {},
 		"bot_token does not start":          {BotToken: "xapp-very-secret"},
 		"app_token does not start":          {BotToken: token1, AppToken: "xoxb-very-secret"},
 		`"#kafka" is not a channel id`:      {BotToken: token1, DefaultChannel: "#kafka"},

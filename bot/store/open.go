@@ -118,6 +118,9 @@ func private(path string) error {
 // takeLock holds an exclusive transaction on a file beside the database for as
 // long as the process lives.
 func (s *Store) takeLock(ctx context.Context, file string) error {
+	if err := private(file + ".lock"); err != nil {
+		s.log.Debug("the lock file was not made beforehand; SQLite says why", "error", err)
+	}
 	var err error
 	s.lock, err = sql.Open("sqlite", "file:"+escaped(file)+".lock?_pragma=busy_timeout(0)")
 	if err != nil {

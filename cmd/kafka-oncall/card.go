@@ -93,7 +93,7 @@ func evidenceTable(d diagnose.Diagnosis, width int) string {
 		}
 	}
 	for _, b := range d.BlindSpots {
-		t.Row(playbooks.ReadingWords(b.Reading), leavesOpen(b), cell(b.Detail), playbooks.StatusWords(b.Status))
+		t.Row(playbooks.ReadingWords(b), leavesOpen(b), cell(b.Detail), playbooks.BlindWords(b))
 	}
 	return t.String()
 }

@@ -40,5 +40,11 @@ func runnerConfig(c clusterConfig, log *slog.Logger, now func() time.Time) (coll
 			return collect.RunnerConfig{}, fmt.Errorf("set up Prometheus of cluster %s: %w", c.Name, err)
 		}
 	}
+	if c.Loki.URL != "" {
+		if r.Loki, err = collect.NewLoki(c.Loki); err != nil {
+			kafka.Close()
+			return collect.RunnerConfig{}, fmt.Errorf("set up Loki of cluster %s: %w", c.Name, err)
+		}
+	}
 	return r, nil
 }

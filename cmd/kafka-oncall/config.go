@@ -58,6 +58,8 @@ type clusterConfig struct {
 	Name       string                   `yaml:"name"`
 	Kafka      collect.KafkaConfig      `yaml:"kafka"`
 	Prometheus collect.PrometheusConfig `yaml:"prometheus"`
+	// Loki is where logs are; without a url they are not read.
+	Loki collect.LokiConfig `yaml:"loki"`
 	// Window is the span to judge, at least 1 min; fetch sessions are always
 	// judged over at least 6 min.
 	Window time.Duration `yaml:"window"`
@@ -156,6 +158,7 @@ func (c *config) relativeTo(dir string) {
 	join(&c.Slack.AppTokenFile)
 	for i := range c.Clusters {
 		c.Clusters[i].Prometheus.HTTP.SetDirectory(dir)
+		c.Clusters[i].Loki.HTTP.SetDirectory(dir)
 		k := &c.Clusters[i].Kafka
 		for _, p := range []*string{
 			&k.TLS.CAFile, &k.TLS.CertFile, &k.TLS.KeyFile, &k.SASL.PasswordFile,

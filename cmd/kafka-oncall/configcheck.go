@@ -99,6 +99,10 @@ func (k *configCheck) cluster(field string, c clusterConfig) {
 	if len(k.problems) == before {
 		k.kafka(field+".kafka", c.Kafka)
 	}
+	if c.Loki.URL != "" || len(c.Loki.Queries) > 0 {
+		_, err := collect.NewLoki(c.Loki)
+		k.errs(field+".loki", err)
+	}
 	if c.Prometheus.URL == "" {
 		k.add(field+".prometheus", "url is missing: without metrics no verdict about fetch sessions is possible")
 		return

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -176,7 +177,12 @@ func (t *theatre) serve(f demoFlags, dir string, log *slog.Logger) error {
 	}
 	t.server, err = newService(cfg, t.sites, words, registry, log, func(d *bot.Deps) {
 		d.Now = t.clock.Now
-		d.After = func(wait time.Duration, do func()) { time.AfterFunc(t.clock.Real(wait), do) }
+		d.After = func(wait time.Duration, do func()) {
+			if t.clock.Now().Before(t.clock.End) {
+				// Once the clock stands still nothing is due any more.
+				time.AfterFunc(t.clock.Real(wait), do)
+			}
+		}
 	})
 	return err
 }
@@ -272,6 +278,9 @@ func (t *theatre) judge(ctx context.Context) error {
 			return false
 		}
 		last = roots[0].Text
+		if t.play.endsAfter > 0 && !t.saidOver(roots[0]) {
+			return false
+		}
 		return strings.Contains(last, entry.Headline) && (t.play.ends == "" || strings.Contains(strings.ToLower(last), t.play.ends))
 	})
 	if n := len(t.slack.Messages(slackdouble.DefaultChannel)); n > 1 {
@@ -285,6 +294,11 @@ func (t *theatre) judge(ctx context.Context) error {
 	}
 	t.say("\nAs expected: %s.\n", entry.Headline)
 	return nil
+}
+
+// saidOver reports whether the thread has the reply that ends it.
+func (t *theatre) saidOver(root *slackdouble.Message) bool {
+	return slices.ContainsFunc(t.slack.Thread(root.Channel, root.TS), func(m *slackdouble.Message) bool { return strings.HasPrefix(m.Text, "Over") })
 }
 
 func (t *theatre) say(format string, args ...any) { _, _ = fmt.Fprintf(t.out, format, args...) }

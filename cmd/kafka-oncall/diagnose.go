@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/kafka-oncall/kafka-oncall/diagnose"
 	"github.com/kafka-oncall/kafka-oncall/diagnose/collect"
+	"github.com/kafka-oncall/kafka-oncall/diagnose/logs"
 	"github.com/kafka-oncall/kafka-oncall/playbooks"
 )
 
@@ -23,6 +25,7 @@ type diagnoseFlags struct {
 	prometheus, selector            string
 	group, topic, since, at, output string
 	record                          string
+	logs                            []string
 	broker                          int32
 	budget, watch                   time.Duration
 }
@@ -38,11 +41,16 @@ written to Kafka.
 Without --group, --broker or --topic the whole cluster is looked at: fetch
 sessions of all brokers, and groups that lost members.
 
+With --logs alone the text of a log is judged, with no configuration and no
+network: nothing is confirmed then, since a line says what a program believed.
+Beside --config or --bootstrap it is one more witness.
+
 Exit code: 0 nothing wrong found, 10 a cause was named, 20 cannot tell yet,
 1 could not run, 2 bad usage or configuration.`,
 		Example: `  kafka-oncall diagnose --bootstrap localhost:9092 --prometheus http://localhost:9090
   kafka-oncall diagnose --config config.yaml --cluster kafka-prod --group orders --since 30m
-  kafka-oncall diagnose --config config.yaml --broker 3 -o json --record evidence.json`,
+  kafka-oncall diagnose --config config.yaml --broker 3 -o json --record evidence.json
+  kubectl logs deploy/orders --since 1h | kafka-oncall diagnose --logs -`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return a.diagnose(c.Context(), f, c.Flags().Changed("broker"))
@@ -61,10 +69,12 @@ Exit code: 0 nothing wrong found, 10 a cause was named, 20 cannot tell yet,
 	fl.StringVar(&f.at, "at", "", "moment to look from: RFC 3339, \"2006-01-02 15:04\" in UTC, or unix seconds; metrics and group history only")
 	fl.StringVarP(&f.output, "output", "o", "text", "text, json or markdown")
 	fl.StringVar(&f.record, "record", "", "write the evidence to a file that replays to the same verdict (.json or .json.gz)")
+	fl.StringArrayVar(&f.logs, "logs", nil, "file of client or broker log text, - for standard input; repeat for several (.gz is read too)")
 	fl.DurationVar(&f.budget, "budget", 0, "time for reading all sources (default 10s)")
 	fl.DurationVar(&f.watch, "watch", 0, "keep looking for this long and print each change of the verdict, for example 15m")
-	c.MarkFlagsMutuallyExclusive("group", "broker", "topic")
-	c.MarkFlagsMutuallyExclusive("watch", "at")
+	c.PreRunE = func(c *cobra.Command, _ []string) error {
+		return cmp.Or(oneOf(c, "group", "broker", "topic"), oneOf(c, "watch", "at"), oneOf(c, "watch", "logs"))
+	}
 	return c
 }
 
@@ -72,6 +82,13 @@ func (a *app) diagnose(ctx context.Context, f diagnoseFlags, hasBroker bool) err
 	request, err := a.request(f, hasBroker)
 	if err != nil {
 		return err
+	}
+	text, err := a.readLogs(f.logs)
+	if err != nil {
+		return err
+	}
+	if len(f.logs) > 0 && f.offline() {
+		return a.diagnoseLogs(f, request, text)
 	}
 	cluster, limits, dir, err := a.source(f)
 	if err != nil {
@@ -90,10 +107,15 @@ func (a *app) diagnose(ctx context.Context, f diagnoseFlags, hasBroker bool) err
 	if err != nil {
 		return &exitError{exitUsage, err}
 	}
+	var notKept error
 	look := func() (diagnose.Diagnosis, error) {
 		e, err := a.read(ctx, col, cluster, request)
+		if len(f.logs) > 0 {
+			logs.Attach(&e, text, logSource(f.logs))
+		}
 		if err == nil && f.record != "" {
-			err = saveEvidence(f.record, e)
+			// The verdict is shown in any case.
+			notKept = saveEvidence(f.record, e)
 		}
 		return diagnose.Classify(e, limits), err
 	}
@@ -104,6 +126,9 @@ func (a *app) diagnose(ctx context.Context, f diagnoseFlags, hasBroker bool) err
 			return err
 		}
 		return failed("%w", err)
+	}
+	if notKept != nil {
+		return failed("%s: %w", f.record, notKept)
 	}
 	if code := exitCode(d); code != exitQuiet {
 		return &exitError{code: code}
@@ -138,7 +163,7 @@ func whyNothing(e diagnose.Evidence) string {
 		what string
 		r    diagnose.Reading
 	}{{"Kafka", e.Cluster.Reading}, {"Prometheus", e.Metrics.Reading}} {
-		text := x.what + ": " + playbooks.StatusWords(x.r.Known())
+		text := x.what + ": " + x.r.Known().Words()
 		for _, more := range []string{x.r.Error, x.r.Hint} {
 			if more != "" {
 				text += "; " + playbooks.Clean(more, 300)
@@ -185,6 +210,20 @@ func span(s string) (time.Duration, error) {
 		return 0, usage("--since %s: wants a span up to 7d, for example 30m or 3h", s)
 	}
 	return d, nil
+}
+
+// oneOf refuses flags that exclude each other.
+func oneOf(c *cobra.Command, names ...string) error {
+	var set []string
+	for _, n := range names {
+		if c.Flags().Changed(n) {
+			set = append(set, "--"+n)
+		}
+	}
+	if len(set) > 1 {
+		return usage("%s exclude each other: ask about one of them", strings.Join(set, " and "))
+	}
+	return nil
 }
 
 // moment reads a time; the zero time means now.

@@ -108,7 +108,7 @@ func TestUsageErrorsExitTwoAndSayWhat(t *testing.T) {
 		{"diagnose --bootstrap nohost", "--bootstrap nohost: wants host:port"},
 		{"diagnose --prometheus http://x", "want --bootstrap HOST:PORT beside them"},
 		{"diagnose --bootstrap a:1 --config f", "exclude each other"},
-		{"diagnose --bootstrap a:1 --group g --broker 1", "none of the others can be"},
+		{"diagnose --bootstrap a:1 --group g --broker 1", "--group and --broker exclude each other"},
 		{"diagnose --bootstrap a:1 --broker one", "invalid argument"},
 		{"diagnose --bootstrap a:1 --broker -1", "a broker id is not negative"},
 		{"diagnose --bootstrap a:1 --since soon", "--since soon: wants a span"},

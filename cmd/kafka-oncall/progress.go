@@ -9,7 +9,6 @@ import (
 	"github.com/charmbracelet/x/term"
 
 	"github.com/kafka-oncall/kafka-oncall/diagnose"
-	"github.com/kafka-oncall/kafka-oncall/playbooks"
 )
 
 // progress says on a terminal what is being read and how long it took. It goes
@@ -38,7 +37,7 @@ func (p progress) done(e diagnose.Evidence) {
 		if x.r.Known() == diagnose.StatusSkipped {
 			continue
 		}
-		_, _ = fmt.Fprintf(p.w, "  %-15s %-13s %.1f s\n", x.what, playbooks.StatusWords(x.r.Known()), float64(x.r.DurationMS)/1000)
+		_, _ = fmt.Fprintf(p.w, "  %-15s %-13s %.1f s\n", x.what, x.r.Known().Words(), float64(x.r.DurationMS)/1000)
 	}
 }
 

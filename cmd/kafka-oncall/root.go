@@ -97,7 +97,8 @@ Try it on your cluster, nothing to set up:
   kafka-oncall diagnose --bootstrap localhost:9092 --prometheus http://localhost:9090
 
 Exit codes of diagnose and replay: 0 nothing wrong found, 10 a cause was named,
-20 cannot tell yet. All commands: 1 could not run, 2 bad usage or configuration.`,
+20 cannot tell yet. lint: 0 fine, 1 something to mend. All others: 1 could not
+run, 2 bad usage or configuration.`,
 		SilenceUsage: true, SilenceErrors: true,
 		Args: cobra.ArbitraryArgs,
 		RunE: group,
@@ -109,7 +110,7 @@ Exit codes of diagnose and replay: 0 nothing wrong found, 10 a cause was named,
 		return usage("%w\nSee '%s --help'.", err, c.CommandPath())
 	})
 	for _, c := range []*cobra.Command{
-		a.serveCommand(), a.demoCommand(), a.diagnoseCommand(), a.replayCommand(), a.playbooksCommand(), a.checkCommand(), a.versionCommand(),
+		a.serveCommand(), a.demoCommand(), a.diagnoseCommand(), a.replayCommand(), a.playbooksCommand(), a.checkCommand(), a.lintCommand(), a.versionCommand(),
 	} {
 		root.AddCommand(c)
 	}

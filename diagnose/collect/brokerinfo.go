@@ -11,6 +11,9 @@ type BrokerInfo struct {
 	// Leading is the number of partitions the broker leads by metadata, nil when
 	// unknown.
 	Leading *int
+	// Awaited is the number of partitions whose preferred leader the broker is and
+	// which another one leads, nil when unknown.
+	Awaited *int
 	// Replicas is the number of partitions the broker holds a replica of by
 	// metadata (ReplicaManager's PartitionCount), nil when unknown.
 	Replicas *int

@@ -23,9 +23,12 @@ type collection struct {
 	prom     PrometheusResult
 	clients  clientsResult
 	watcher  diagnose.Watcher
+	logs     lokiResult
 	scan     scanResult
 	groups   []diagnose.Group
-	ended    time.Time
+	// exists says whether what was asked about does.
+	exists diagnose.Reading
+	ended  time.Time
 }
 
 // sweepResult is a sweep, or why there is none.
@@ -51,6 +54,7 @@ func (c *collection) run(outer context.Context) {
 	c.readTopology(ctx)
 
 	prom := c.beginPrometheus(ctx)
+	logs := c.beginLogs(ctx)
 	facts := c.beginFacts(ctx)
 	groups := c.beginSweep(ctx)
 	target := c.beginHistories(ctx, targetGroup(c.q))
@@ -71,7 +75,9 @@ func (c *collection) run(outer context.Context) {
 	c.addSample(again.wait(outer))
 	c.clients = clients.wait(outer)
 	c.facts = facts.wait(outer)
+	c.exists = c.subject(ctx)
 	c.prom = prom.wait(outer)
+	c.logs = logs.wait(outer)
 	c.ended = c.now()
 }
 
@@ -128,6 +134,15 @@ func (c *collection) beginPrometheus(ctx context.Context) section[PrometheusResu
 	return begin(c.r, "prometheus", fail, func() PrometheusResult {
 		return p.Brokers(ctx, c.q.At, c.q.metricsRange, known)
 	})
+}
+
+func (c *collection) beginLogs(ctx context.Context) section[lokiResult] {
+	l := c.r.cfg.Loki
+	if l == nil {
+		return never(lokiResult{reading: skipped("no log source is configured")})
+	}
+	fail := func(f failure) lokiResult { return lokiResult{reading: f.reading(srcLoki, c.now())} }
+	return begin(c.r, "logs", fail, func() lokiResult { return l.read(ctx, c.q, c.now) })
 }
 
 func (c *collection) beginFacts(ctx context.Context) section[clusterFacts] {

@@ -10,7 +10,7 @@ import (
 func (c *collection) evidence() diagnose.Evidence {
 	e := diagnose.Evidence{
 		Schema: diagnose.SchemaVersion, At: c.q.At, WindowSeconds: int(c.q.Window.Seconds()),
-		Trigger: c.q.Trigger, Target: c.q.Target,
+		Trigger: c.q.Trigger, Target: c.q.Target, TargetReading: c.exists,
 		Cluster:        c.clusterSection(),
 		Metrics:        c.prom.Source,
 		Brokers:        c.brokers(),
@@ -20,7 +20,8 @@ func (c *collection) evidence() diagnose.Evidence {
 		ClientsReading: c.clients.reading,
 		Clients:        c.clients.clients,
 		Pods:           skipped("pods are not read yet"),
-		Logs:           skipped("no log source is configured"),
+		Logs:           c.logs.reading,
+		LogText:        c.logs.text,
 	}
 	if !c.q.past {
 		// Nothing in the evidence is younger than its clock.
@@ -62,7 +63,7 @@ func (c *collection) brokers() []diagnose.Broker {
 			}
 			b.Host, b.Rack = info.Host, info.Rack
 			if !c.kafkaDown() {
-				b.Leading = info.Leading
+				b.Leading, b.Awaited = info.Leading, info.Awaited
 			}
 		}
 	}

@@ -99,9 +99,6 @@ func (c *collection) buildGroups(ctx context.Context, ch choice, histories map[s
 		default:
 			g.History = diagnose.GroupHistory{Reading: skipped(ch.why), OffsetsPartition: -1}
 		}
-		if g.Protocol == "consumer" && len(g.History.Records) == 0 && g.History.Usable() {
-			g.History.Status, g.History.Error = diagnose.StatusUnsupported, "records of the new consumer protocol (KIP-848) are not decoded yet"
-		}
 		out = append(out, g)
 	}
 	sort.Slice(out, func(i, j int) bool { return out[i].ID < out[j].ID })

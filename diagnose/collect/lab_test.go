@@ -121,6 +121,17 @@ func (c *calls) total() (total, most int) {
 	return total, most
 }
 
+// of is the number of requests of one kind, to all brokers.
+func (c *calls) of(key kmsg.Key) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n := 0
+	for _, keys := range c.by {
+		n += keys[key.Int16()]
+	}
+	return n
+}
+
 // inFakeTime runs a test on a fake clock.
 func inFakeTime(t *testing.T, f func(t *testing.T)) {
 	t.Helper()

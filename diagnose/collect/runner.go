@@ -18,6 +18,8 @@ type RunnerConfig struct {
 	Kafka   *Kafka
 	// Prometheus may be nil: metrics are then "skipped".
 	Prometheus *Prometheus
+	// Loki may be nil: logs are then "skipped".
+	Loki *Loki
 	// Watcher may be nil (one-shot command): the group is then looked at twice
 	// within the budget instead.
 	Watcher *Watcher

@@ -97,6 +97,7 @@ func rank(s []suspect) {
 // scanPartition also reports whether any record could be read.
 func (k *Kafka) scanPartition(ctx context.Context, topo *topology, partition, leader int32, sp span) ([]suspect, bool, error) {
 	d := offsets.NewDecoder()
+	d.NameTopics(topo.names)
 	t := &tail{
 		k: k, topo: topo, partition: partition, leader: leader, d: d, maxBytes: scanBytes, from: sp.from, to: sp.to,
 		needMore: func() bool { return len(changedWithoutBaseline(d, sp)) > 0 },

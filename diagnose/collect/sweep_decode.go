@@ -3,6 +3,7 @@ package collect
 import (
 	"errors"
 	"sort"
+	"strings"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -87,6 +88,10 @@ func (g *groupLook) describeSource() string {
 func (g *groupLook) describedClassic(in *kmsg.DescribeGroupsResponseGroup, at time.Time) {
 	if err := kerr.ErrorForCode(in.ErrorCode); err != nil {
 		g.reading = g.goneOr(err, at)
+		if in.ErrorMessage != nil && strings.HasSuffix(*in.ErrorMessage, notClassic) {
+			g.reading = diagnose.Reading{Status: diagnose.StatusPartial, AsOf: at, Source: srcDescribe,
+				Error: "listed as a classic group, but it is of the new protocol by now; asked again at the next look"}
+		}
 		return
 	}
 	if in.State == "Dead" && g.protocol == "" {
@@ -108,6 +113,10 @@ func (g *groupLook) describedClassic(in *kmsg.DescribeGroupsResponseGroup, at ti
 	}
 	sortMembers(g.snapshot.Members)
 }
+
+// notClassic ends the message with which Kafka 4 refuses to describe a group of
+// the new protocol the classic way; the error code is that of a missing group.
+const notClassic = "is not a classic group."
 
 // goneOr tells a group that vanished between list and describe from an error.
 func (g *groupLook) goneOr(err error, at time.Time) diagnose.Reading {
@@ -144,8 +153,13 @@ func (g *groupLook) describedConsumer(in *kmsg.ConsumerGroupDescribeResponseGrou
 		// The broker refuses the whole group when one of its topics may not be
 		// described, and does not say which.
 		g.reading = g.goneOr(err, at)
-		if in.ErrorCode == kerr.TopicAuthorizationFailed.Code {
+		switch in.ErrorCode {
+		case kerr.TopicAuthorizationFailed.Code:
 			g.reading.Hint = "needs Describe on every topic that the group subscribes to"
+		case kerr.UnsupportedVersion.Code:
+			// Measured on 3.9.2, where the new protocol is a preview.
+			g.reading.Error = "this broker lists groups of the new protocol (KIP-848) and cannot describe them"
+			g.reading.Hint = "the group's records in " + offsetsTopic + " and the watcher's memory are what is left; Kafka 4.0 can"
 		}
 		return
 	}

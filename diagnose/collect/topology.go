@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sort"
 	"time"
 
@@ -84,18 +85,21 @@ func (t *topology) addTopic(in kmsg.MetadataResponseTopic) {
 }
 
 func (t *topology) addBrokers(in []kmsg.MetadataResponseBroker) {
-	leading, replicas := map[int32]int{}, map[int32]int{}
+	leading, replicas, awaited := map[int32]int{}, map[int32]int{}, map[int32]int{}
 	for _, topic := range t.topics {
 		for _, p := range topic.parts {
 			leading[p.leader]++
+			if len(p.replicas) > 0 && p.replicas[0] != p.leader {
+				awaited[p.replicas[0]]++
+			}
 			for _, r := range p.replicas {
 				replicas[r]++
 			}
 		}
 	}
 	for _, b := range in {
-		l, r := leading[b.NodeID], replicas[b.NodeID]
-		info := BrokerInfo{ID: b.NodeID, Host: b.Host, Port: b.Port, Leading: &l, Replicas: &r}
+		l, r, a := leading[b.NodeID], replicas[b.NodeID], awaited[b.NodeID]
+		info := BrokerInfo{ID: b.NodeID, Host: b.Host, Port: b.Port, Leading: &l, Replicas: &r, Awaited: &a}
 		if b.Rack != nil {
 			info.Rack = *b.Rack
 		}
@@ -111,6 +115,19 @@ func (t *topology) leader(tp diagnose.TopicPartition) int32 {
 		return -1
 	}
 	return info.parts[tp.Partition].leader
+}
+
+// assigned counts the partitions of which the broker has a replica.
+func (t *topology) assigned(broker int32) int {
+	n := 0
+	for _, topic := range t.topics {
+		for _, p := range topic.parts {
+			if slices.Contains(p.replicas, broker) {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 // has reports whether the broker is alive by metadata.

@@ -23,7 +23,7 @@ const (
 	KindCommit
 	// KindGroup is a GroupMetadata record, tombstones included.
 	KindGroup
-	// KindKIP848 belongs to a KIP-848 consumer group and is not decoded yet.
+	// KindKIP848 belongs to a KIP-848 consumer group, tombstones included.
 	KindKIP848
 	// KindMalformed could not be decoded.
 	KindMalformed
@@ -53,7 +53,7 @@ func keyKind(key []byte) (int16, Kind) {
 		return t, KindCommit
 	case t == 2:
 		return t, KindGroup
-	case t >= 3 && t <= 8, t == 16:
+	case t >= keyGroupEpoch && t <= keyCurrent, t == keyRegex:
 		return t, KindKIP848
 	default:
 		return t, KindSkipped
@@ -149,12 +149,7 @@ func decodeAssignment(b []byte) []diagnose.TopicPartition {
 			out = append(out, diagnose.TopicPartition{Topic: t.Topic, Partition: p})
 		}
 	}
-	sort.Slice(out, func(i, j int) bool {
-		if out[i].Topic != out[j].Topic {
-			return out[i].Topic < out[j].Topic
-		}
-		return out[i].Partition < out[j].Partition
-	})
+	sortPartitions(out)
 	return out
 }
 

@@ -19,13 +19,20 @@ type Stats struct {
 type Decoder struct {
 	only   map[string]bool
 	groups map[string]*groupLog
+	names  map[[16]byte]string
 	oldest time.Time
 	stats  Stats
 }
 
 type groupLog struct {
-	kip848  bool
+	kip848   bool
+	names    map[[16]byte]string
+	classic  []loggedRecord
+	consumer consumerLog
+	// records is the membership over time, of both protocols; stale says that
+	// it lacks what was added last.
 	records []loggedRecord
+	stale   bool
 	commits []loggedCommit
 	// added is the index-free memory of the last commit added per partition:
 	// a later record of the same piece may need it (see thin.go).
@@ -54,6 +61,11 @@ func NewDecoder(groups ...string) *Decoder {
 	}
 	return d
 }
+
+// NameTopics tells the names of topic ids. Records of KIP-848 groups hold ids
+// only; a topic that is not named here appears by its id, and its commits are
+// nobody's. It must be called before the first Add.
+func (d *Decoder) NameTopics(names map[[16]byte]string) { d.names = names }
 
 // Add takes one record and says what it was, also for groups that were not
 // asked for. Records of one piece must come in log order.
@@ -97,8 +109,7 @@ func (d *Decoder) add(r Record) Kind {
 	}
 	switch kind {
 	case KindKIP848:
-		g.kip848 = true
-		return kind
+		return g.addConsumer(r)
 	case KindCommit:
 		return g.addCommit(r)
 	default:
@@ -113,7 +124,7 @@ func (d *Decoder) group(name string) *groupLog {
 	if len(d.groups) >= maxGroups {
 		return nil
 	}
-	g := &groupLog{added: map[diagnose.TopicPartition]int64{}}
+	g := &groupLog{names: d.names, added: map[diagnose.TopicPartition]int64{}}
 	d.groups[name] = g
 	return g
 }
@@ -139,9 +150,10 @@ func (g *groupLog) addRecord(r Record) Kind {
 	if err != nil {
 		return KindMalformed
 	}
-	g.records = append(g.records, loggedRecord{r.Offset, rec})
-	if len(g.records) > 2*maxRecords {
-		g.thinRecords()
+	g.classic = append(g.classic, loggedRecord{r.Offset, rec})
+	g.stale = true
+	if len(g.classic) > 2*maxRecords {
+		g.classic = newest(inOrder(g.classic))
 	}
 	return KindGroup
 }
@@ -156,26 +168,56 @@ func (d *Decoder) Groups() []string {
 	return out
 }
 
-// KIP848 reports whether the group has records of the KIP-848 protocol. A
-// reading of such a group should be unsupported: "KIP-848 records are not
-// decoded yet".
+// KIP848 reports whether the group has records of the KIP-848 protocol, decoded
+// or not.
 func (d *Decoder) KIP848(group string) bool {
 	g := d.groups[group]
 	return g != nil && g.kip848
+}
+
+// Undecoded counts the KIP-848 records of a group that say who is a member and
+// could not be decoded, and returns the reason of the first: a value version of
+// the future, or damage.
+func (d *Decoder) Undecoded(group string) (int, error) {
+	g := d.groups[group]
+	if g == nil {
+		return 0, nil
+	}
+	return g.consumer.unread, g.consumer.first
+}
+
+// UnknownLost counts the KIP-848 members that were lost after windowStart and
+// whose own record (key 5) was not read. It is written when a member joins and
+// so may lie far before the group's last epoch; without it neither the client
+// nor its timeouts are known. A classic record always holds them.
+func (d *Decoder) UnknownLost(group string, windowStart time.Time) int {
+	g := d.groups[group]
+	if g == nil {
+		return 0
+	}
+	return g.consumer.unknownLost(windowStart)
 }
 
 // Stats returns what was added so far.
 func (d *Decoder) Stats() Stats { return d.stats }
 
 // Baseline reports whether the membership at windowStart is known: a
-// membership record from before it, or the group's first generation.
+// membership record from before it (of a KIP-848 group: an epoch), or the
+// group's beginning.
 func (d *Decoder) Baseline(group string, windowStart time.Time) bool {
 	g := d.groups[group]
-	if g == nil || len(g.records) == 0 {
+	if g == nil {
 		return false
 	}
 	g.sort()
+	if len(g.records) == 0 {
+		return false
+	}
 	first := g.records[0]
+	if first.Protocol != "" {
+		begun := g.consumer.changes[0].at
+		return g.consumer.reachesBack(windowStart) && (!first.At.After(windowStart) || !first.At.After(begun))
+	}
 	return !first.At.After(windowStart) || (first.Generation <= 1 && !first.Tombstone)
 }
 
@@ -189,7 +231,6 @@ func (d *Decoder) History(group string, windowStart time.Time) diagnose.GroupHis
 		return h
 	}
 	h.Baseline = d.Baseline(group, windowStart)
-	g.thinRecords()
 	g.thin()
 	for _, r := range g.fromBaseline(windowStart) {
 		h.Records = append(h.Records, r.GroupRecord)
@@ -207,12 +248,37 @@ func (g *groupLog) fromBaseline(windowStart time.Time) []loggedRecord {
 	return g.records[max(0, n-3):]
 }
 
-// sort puts everything in log order and drops what was added twice.
+// sort puts everything in log order, drops what was added twice and brings the
+// records up to date.
 func (g *groupLog) sort() {
-	sort.SliceStable(g.records, func(i, j int) bool { return g.records[i].offset < g.records[j].offset })
 	sort.SliceStable(g.commits, func(i, j int) bool { return g.commits[i].offset < g.commits[j].offset })
-	g.records = uniq(g.records, func(r loggedRecord) int64 { return r.offset })
 	g.commits = uniq(g.commits, func(c loggedCommit) int64 { return c.offset })
+	if !g.stale {
+		return
+	}
+	g.classic = inOrder(g.classic)
+	g.records = newest(converted(inOrder(append(g.consumer.records(g.names), g.classic...))))
+	g.stale = false
+}
+
+func inOrder(rs []loggedRecord) []loggedRecord {
+	sort.SliceStable(rs, func(i, j int) bool { return rs[i].offset < rs[j].offset })
+	return uniq(rs, func(r loggedRecord) int64 { return r.offset })
+}
+
+// converted leaves out the end of a group that goes on at the same moment under
+// the other protocol.
+func converted(rs []loggedRecord) []loggedRecord {
+	goesOn := func(i, j int) bool {
+		return j >= 0 && j < len(rs) && rs[j].At.Equal(rs[i].At) && rs[j].Protocol != rs[i].Protocol && !rs[j].Tombstone
+	}
+	var out []loggedRecord
+	for i, r := range rs {
+		if !r.Tombstone || !goesOn(i, i-1) && !goesOn(i, i+1) {
+			out = append(out, r)
+		}
+	}
+	return out
 }
 
 func uniq[T any](in []T, offset func(T) int64) []T {

@@ -80,6 +80,8 @@ func describe(t *testing.T, r Record) string {
 				dash(m.InstanceID), m.ClientID, m.Host, m.SessionTimeoutMS, m.RebalanceTimeoutMS, strings.Join(ps, ","))
 		}
 		return b.String()
+	case KindKIP848:
+		return describeConsumer(t, r)
 	default:
 		return fmt.Sprintf("kind %d\n", kind)
 	}
@@ -95,7 +97,7 @@ func dash(s string) string {
 // The .want files were made by another decoder, which was compared record by
 // record with Kafka's DumpLogSegments.
 func TestDecodesWhatBrokersWrite(t *testing.T) {
-	for _, name := range []string{"session", "dupstatic", "coordpause"} {
+	for _, name := range []string{"session", "dupstatic", "coordpause", "session-848", "poll-848", "rolling-848"} {
 		t.Run(name, func(t *testing.T) {
 			want, err := os.ReadFile(filepath.Join("testdata", name+".want"))
 			if err != nil {
@@ -181,21 +183,7 @@ func asJSON(v any) string {
 	return string(b)
 }
 
-func TestKIP848IsRecognisedNotGuessed(t *testing.T) {
-	d := NewDecoder()
-	for _, r := range load(t, "session-848") {
-		d.Add(r)
-	}
-	groups := d.Groups()
-	if len(groups) != 1 || !d.KIP848(groups[0]) {
-		t.Fatalf("groups %v, want one of KIP-848", groups)
-	}
-	if d.Stats().KIP848 == 0 || d.Stats().Malformed != 0 {
-		t.Errorf("stats %+v, want KIP-848 records and nothing malformed", d.Stats())
-	}
-	if h := d.History(groups[0], time.Time{}); len(h.Records) != 0 {
-		t.Errorf("%d classic records from a KIP-848 group", len(h.Records))
-	}
+func TestNothingIsKnownOfAnotherGroup(t *testing.T) {
 	if h := NewDecoder().History("nobody", time.Time{}); h.Baseline || h.Records != nil {
 		t.Errorf("a group without records has history %+v", h)
 	}
@@ -215,7 +203,11 @@ func TestKinds(t *testing.T) {
 		{"group longer than the key", Record{Key: []byte{0, 2, 0, 9, 'g'}}, KindMalformed, false},
 		{"negative group length", Record{Key: []byte{0, 2, 255, 255}}, KindMalformed, false},
 		{"kip-848 epoch", Record{Key: key(3, "g")}, KindKIP848, true},
-		{"kip-848 regex", Record{Key: key(16, "g")}, KindKIP848, true},
+		{"kip-848 member", Record{Key: append(key(5, "g"), 0, 1, 'm')}, KindKIP848, true},
+		{"kip-848 member without an id", Record{Key: key(5, "g")}, KindMalformed, true},
+		{"kip-848 regex", Record{Key: append(key(16, "g"), 0, 1, 'r')}, KindKIP848, true},
+		{"kip-848 partition counts", Record{Key: key(4, "g"), Value: []byte{0, 9, 1}}, KindKIP848, true},
+		{"kip-848 value version of the future", Record{Key: key(3, "g"), Value: []byte{0, 1, 0, 0, 0, 5, 0}}, KindMalformed, true},
 		{"share group", Record{Key: key(10, "g")}, KindSkipped, false},
 		{"streams group", Record{Key: key(17, "g")}, KindSkipped, false},
 		{"group deleted", Record{Key: key(2, "g")}, KindGroup, true},
@@ -245,7 +237,7 @@ func TestTombstoneEndsAGroup(t *testing.T) {
 }
 
 func FuzzAdd(f *testing.F) {
-	for _, name := range []string{"session", "dupstatic", "session-848"} {
+	for _, name := range []string{"session", "dupstatic", "session-848", "poll-848"} {
 		recs := load(f, name)
 		for _, r := range recs[:min(20, len(recs))] {
 			f.Add(r.Key, r.Value)

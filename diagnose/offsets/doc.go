@@ -16,11 +16,18 @@
 // Pieces may be added in any order, newest first included, as long as each
 // piece is itself in log order. The reader must leave out control records.
 //
-// Only the classic protocol is decoded: OffsetCommit (keys 0 and 1) and
-// GroupMetadata (key 2). Records of KIP-848 groups (keys 3–8 and 16) are
-// recognised, so that a reading can say "not decoded yet" instead of "nothing
-// there" ([Decoder.KIP848]). Keys of share and streams groups (9–15, 17 on)
-// are counted and skipped.
+// Decoded are OffsetCommit (keys 0 and 1), GroupMetadata (key 2) and the
+// records of KIP-848 consumer groups (keys 3, 5 to 8 and 16; key 4, which Kafka
+// wrote until 4.0, is let pass). A KIP-848 group writes no record of its whole
+// membership: keys 3, 5 and 8 and their tombstones are played in log order, and
+// each change becomes one [diagnose.GroupRecord] with the group epoch as its
+// generation. Its time is exact, since nobody has to rejoin first. These records
+// know topics by id: give the names with [Decoder.NameTopics]. Leaving and being
+// fenced write the same tombstones, and the session timeout is in no record.
+// Keys of share and streams groups (9–15, 17 on) are counted and skipped.
+//
+// A value version that is not known is an error, never a guess
+// ([Decoder.Undecoded]); tagged fields that are not known are skipped.
 //
 // Memory is bounded whatever the topic holds: see the limits in thin.go.
 package offsets

@@ -15,6 +15,11 @@ const (
 	// maxMembers bounds the sum of members over them.
 	maxRecords = 200
 	maxMembers = 20000
+	// maxChanges is the number of KIP-848 records kept per group to work out its
+	// membership, maxHeld bounds the sum of partitions in them. One member that
+	// comes or goes costs about two records a member.
+	maxChanges = 20000
+	maxHeld    = 400000
 	// maxCommits is what History returns at most per group, in round numbers:
 	// the last commits before changes are kept beyond it, up to twice as many.
 	maxCommits = 400
@@ -27,18 +32,17 @@ const (
 	batchWindow = 100 * time.Millisecond
 )
 
-// thinRecords keeps the newest membership records within the limits.
-func (g *groupLog) thinRecords() {
-	g.sort()
-	from, members := len(g.records), 0
-	for from > 0 && len(g.records)-from < maxRecords {
-		members += len(g.records[from-1].Members)
-		if members > maxMembers && len(g.records)-from >= 2 {
+// newest keeps the newest membership records within the limits.
+func newest(rs []loggedRecord) []loggedRecord {
+	from, members := len(rs), 0
+	for from > 0 && len(rs)-from < maxRecords {
+		members += len(rs[from-1].Members)
+		if members > maxMembers && len(rs)-from >= 2 {
 			break
 		}
 		from--
 	}
-	g.records = append([]loggedRecord(nil), g.records[from:]...)
+	return append([]loggedRecord(nil), rs[from:]...)
 }
 
 // thin keeps the commits that matter: first those that date a change, then,

@@ -33,12 +33,54 @@ func (s *Stage) describeGroups(req *kmsg.DescribeGroupsRequest) kmsg.Response {
 	for _, id := range req.Groups {
 		g := kmsg.NewDescribeGroupsResponseGroup()
 		g.Group, g.State = id, "Dead"
-		if i := slices.IndexFunc(views, func(v GroupView) bool { return v.Group == id }); i >= 0 {
-			describe(&g, views[i])
+		if v, ok := find(views, id, "classic"); ok {
+			describe(&g, v)
 		}
 		resp.Groups = append(resp.Groups, g)
 	}
 	return resp
+}
+
+// find returns the view of a group of one protocol; a broker describes a group
+// by the request of its protocol only.
+func find(views []GroupView, id, protocol string) (GroupView, bool) {
+	i := slices.IndexFunc(views, func(v GroupView) bool { return v.Group == id })
+	if i < 0 || (views[i].Protocol == "consumer") != (protocol == "consumer") {
+		return GroupView{}, false
+	}
+	return views[i], true
+}
+
+func (s *Stage) describeConsumerGroups(req *kmsg.ConsumerGroupDescribeRequest) kmsg.Response {
+	resp := req.ResponseKind().(*kmsg.ConsumerGroupDescribeResponse)
+	views := s.current()
+	for _, id := range req.Groups {
+		g := kmsg.NewConsumerGroupDescribeResponseGroup()
+		g.Group = id
+		if v, ok := find(views, id, "consumer"); ok {
+			s.describeConsumer(&g, v)
+		} else {
+			g.ErrorCode = kerr.GroupIDNotFound.Code
+		}
+		resp.Groups = append(resp.Groups, g)
+	}
+	return resp
+}
+
+func (s *Stage) describeConsumer(g *kmsg.ConsumerGroupDescribeResponseGroup, v GroupView) {
+	g.State, g.Epoch, g.AssignmentEpoch, g.AssignorName = v.State, v.Epoch, v.Epoch, "uniform"
+	for _, m := range v.Members {
+		out := kmsg.NewConsumerGroupDescribeResponseGroupMember()
+		out.MemberID, out.InstanceID, out.ClientID, out.ClientHost, out.MemberEpoch = m.MemberID, m.InstanceID, m.ClientID, m.Host, m.Epoch
+		for _, t := range topicsOf(m) {
+			at := kmsg.NewAssignmentTopicPartition()
+			at.TopicID, at.Topic, at.Partitions = s.topicIDs[t], t, m.Partitions[t]
+			out.Assignment.TopicPartitions = append(out.Assignment.TopicPartitions, at)
+			out.SubscribedTopics = append(out.SubscribedTopics, t)
+		}
+		out.TargetAssignment = out.Assignment
+		g.Members = append(g.Members, out)
+	}
 }
 
 func describe(g *kmsg.DescribeGroupsResponseGroup, v GroupView) {

@@ -113,6 +113,9 @@ func (s *Stage) answerGroups() {
 	}
 	handle(kmsg.ListGroups, func(r kmsg.Request) kmsg.Response { return s.listGroups(r.(*kmsg.ListGroupsRequest)) })
 	handle(kmsg.DescribeGroups, func(r kmsg.Request) kmsg.Response { return s.describeGroups(r.(*kmsg.DescribeGroupsRequest)) })
+	handle(kmsg.ConsumerGroupDescribe, func(r kmsg.Request) kmsg.Response {
+		return s.describeConsumerGroups(r.(*kmsg.ConsumerGroupDescribeRequest))
+	})
 	handle(kmsg.OffsetFetch, func(r kmsg.Request) kmsg.Response { return s.offsetFetch(r.(*kmsg.OffsetFetchRequest)) })
 	handle(kmsg.ListOffsets, func(r kmsg.Request) kmsg.Response { return s.listOffsets(r.(*kmsg.ListOffsetsRequest)) })
 }

@@ -83,13 +83,15 @@ func (r Record) At() time.Time { return time.UnixMilli(r.UnixMilli).UTC() }
 
 // GroupView is one changed answer about a group.
 type GroupView struct {
-	At          time.Time    `json:"at"`
-	Group       string       `json:"group"`
-	Protocol    string       `json:"protocol"`
-	State       string       `json:"state"`
-	Coordinator int32        `json:"coordinator"`
-	Members     []MemberView `json:"members"`
-	Err         string       `json:"err"`
+	At          time.Time `json:"at"`
+	Group       string    `json:"group"`
+	Protocol    string    `json:"protocol"`
+	State       string    `json:"state"`
+	Coordinator int32     `json:"coordinator"`
+	// Epoch is the group epoch of a group of the consumer protocol.
+	Epoch   int32        `json:"epoch"`
+	Members []MemberView `json:"members"`
+	Err     string       `json:"err"`
 }
 
 // MemberView is a member inside a GroupView.
@@ -98,6 +100,7 @@ type MemberView struct {
 	InstanceID *string            `json:"instance_id"`
 	ClientID   string             `json:"client_id"`
 	Host       string             `json:"host"`
+	Epoch      int32              `json:"epoch"`
 	Partitions map[string][]int32 `json:"partitions"`
 }
 
@@ -170,6 +173,9 @@ func readGzip(fsys fs.FS, name string) ([]byte, error) {
 
 func readLines[T any](fsys fs.FS, name string) ([]T, error) {
 	b, err := fs.ReadFile(fsys, name)
+	if errors.Is(err, fs.ErrNotExist) {
+		b, err = readGzip(fsys, name+".gz")
+	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

@@ -1,0 +1,103 @@
+package main
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+const pollLog = "2031-03-01 10:00:05,120 WARN [Consumer clientId=fraud-1, groupId=fraud] consumer poll timeout has expired. password=HIDEME\n"
+
+// cliStdin runs the program with standard input and no cluster.
+func cliStdin(t *testing.T, stdin string, args ...string) result {
+	t.Helper()
+	var out, errs bytes.Buffer
+	a := &app{stdin: strings.NewReader(stdin), stdout: &out, stderr: &errs, now: func() time.Time { return now },
+		newCollector: func(clusterConfig, *app) (collector, error) {
+			t.Error("a cluster is asked")
+			return &recorded{}, nil
+		}}
+	code := a.run(context.Background(), args)
+	return result{out.String(), errs.String(), code}
+}
+
+func TestLogsAloneNeedNoClusterAndReplay(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "evidence.json")
+	r := cliStdin(t, pollLog, "diagnose", "--logs", "-", "-o", "json", "--record", file)
+	var d struct {
+		Findings []struct{ Class, Confidence, Subject, Basis string }
+		Next     struct{ Title, Text string } `json:"next_step"`
+	}
+	if err := json.Unmarshal([]byte(r.stdout), &d); err != nil {
+		t.Fatalf("%v: %s%s", err, r.stdout, r.stderr)
+	}
+	f := d.Findings[0]
+	if r.code != exitFound || f.Class != "poll-interval" || f.Confidence != "likely" || f.Subject != "group fraud" || f.Basis != "logs" || d.Next.Text == "" {
+		t.Errorf("code %d: %+v", r.code, d)
+	}
+	again := cli(t, nil, nil, "replay", "-o", "json", file)
+	if again.stdout != r.stdout || again.code != r.code {
+		t.Errorf("replay says otherwise:\n%s\n%s", r.stdout, again.stdout)
+	}
+	raw, err := os.ReadFile(file)
+	if err != nil || strings.Contains(r.stdout+string(raw), "HIDEME") {
+		t.Errorf("%v, or a secret is repeated", err)
+	}
+}
+
+func TestLogsInSeveralFilesOneGzipped(t *testing.T) {
+	dir := t.TempDir()
+	var z bytes.Buffer
+	w := gzip.NewWriter(&z)
+	_, _ = w.Write([]byte(pollLog))
+	_ = w.Close()
+	plain, packed := filepath.Join(dir, "a.log"), filepath.Join(dir, "b.log.gz")
+	if err := os.WriteFile(plain, []byte("nothing\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(packed, z.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := cliStdin(t, "", "diagnose", "--logs", plain, "--logs", packed)
+	if r.code != exitFound || !strings.Contains(r.stdout, "max.poll.interval.ms") || !strings.Contains(r.stdout, "group fraud") {
+		t.Errorf("code %d: %s%s", r.code, r.stdout, r.stderr)
+	}
+}
+
+func TestLogsThatCannotBeReadSaySo(t *testing.T) {
+	for _, c := range []struct {
+		args []string
+		code int
+		says string
+	}{
+		{[]string{"--logs", "/nowhere/x.log"}, exitFailed, "no such file"},
+		{[]string{"--logs", "/"}, exitFailed, "is a folder"},
+		{[]string{"--logs", "-"}, exitFailed, "the log is empty"},
+		{[]string{"--logs", "-", "--logs", "-"}, exitUsage, "once only"},
+	} {
+		r := cliStdin(t, "", append([]string{"diagnose"}, c.args...)...)
+		if r.code != c.code || !strings.Contains(r.stderr, c.says) {
+			t.Errorf("%v: code %d: %s", c.args, r.code, r.stderr)
+		}
+	}
+}
+
+// Beside live evidence the log is attached, and recorded with it.
+func TestLogsBesideACluster(t *testing.T) {
+	log, file := filepath.Join(t.TempDir(), "a.log"), filepath.Join(t.TempDir(), "e.json")
+	if err := os.WriteFile(log, []byte(pollLog), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	src := &recorded{evidence: evidence(t, "quiet/group")}
+	cli(t, src, nil, "diagnose", "--bootstrap", "a:1", "--logs", log, "--record", file)
+	e, err := loadEvidence(file)
+	if err != nil || len(src.asked) != 1 || len(e.LogText.Findings) != 1 || !e.Logs.OK() {
+		t.Errorf("%v, asked %d, %+v", err, len(src.asked), e.LogText)
+	}
+}
