@@ -83,6 +83,10 @@ func nearLimit(b *brokerFacts, c cache, used float64, how string) Outcome {
 		Answer: Yes, Citations: b.cacheCitations(c),
 		Facts: append(b.cacheFactValues(c), factPercent("used_percent", share), factYes("overflow_visible", how != "full" && how != "over")),
 	}
+	if unseen := b.unseen(SignalEvictions, SignalErrors70); len(unseen) > 0 && how != "over" {
+		o.Missing = append(o.Missing, "evictions or session errors are not visible")
+		o.Blind = append(o.Blind, NeedBrokerMetrics)
+	}
 	switch how {
 	case "counted":
 		o.Summary = fmt.Sprintf("Broker %d needs %s of %s session slots (%s). Nothing is wrong yet; the next deploy or broker restart may not fit.", b.ID, count(used), count(c.capacity), percent(share))

@@ -84,7 +84,7 @@ func thrashCases() []synthCase {
 		},
 		{
 			class, "near-routing", "waves and one error per eviction on two brokers, but 9 clients only", "one address spread over two brokers, balanced per request",
-			Undecided, Open, nil,
+			MisroutedSessions, Confirmed, nil,
 			func() Evidence {
 				a, b := small(thrash), small(thrash)
 				a.id = 2
@@ -133,12 +133,12 @@ func thrashCases() []synthCase {
 		},
 		{
 			class, "near-followers", "more evictions than consumers can cause", "replica fetchers flap",
-			Undecided, Open, nil,
+			FollowerChurn, Likely, nil,
 			world(stable(1), stable(2), small(alike(waves(90, every120(30*time.Second, 5)...)))).evidence(),
 		},
 		{
 			class, "near-follower-step", "four evictions when broker 2 came back", "its fetchers took four slots from consumers",
-			Undecided, Open, nil,
+			FollowerChurn, Provisional, nil,
 			world(stable(1), burstless(2, ago(3*time.Minute)), small(alike([]event{{ago(2*time.Minute + 20*time.Second), 4}}))).evidence(),
 		},
 		{
@@ -152,10 +152,10 @@ func thrashCases() []synthCase {
 		},
 		{
 			class, "near-dead-sessions", "64 evictions, no error", "short-lived clients that never close",
-			Undecided, Open, nil,
+			DeadSessionTurnover, Confirmed, nil,
 			func() Evidence {
 				b := small(map[Signal][]event{SignalEvictions: waves(32, every120(30*time.Second, 5)...)})
-				b.consumers, b.connections, b.byGroup = 30, 40, nil
+				b.consumers, b.connections, b.byGroup, b.made = 30, 40, nil, 2
 				return world(stable(1), stable(2), b).evidence()
 			}(),
 		},
@@ -210,7 +210,7 @@ func saturatedCases() []synthCase {
 		},
 		{
 			class, "near-slots-7", "7 slots over 8 shards: no session at all", "sessions are switched off by a small setting",
-			Undecided, Open, []Class{CacheNearLimit, CacheThrash},
+			SessionsDisabled, Confirmed, []Class{CacheNearLimit, CacheThrash},
 			func() Evidence {
 				b := full()
 				b.slots, b.sessions = 7, always(0)

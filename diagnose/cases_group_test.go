@@ -242,15 +242,6 @@ func undecidedCases() []synthCase {
 	class := "undecided"
 	return []synthCase{
 		{
-			class, "rebootstrap", "clients are told to bootstrap again", "one address for several brokers; that class is not judged yet",
-			Undecided, Open, nil,
-			func() Evidence {
-				b := stable(3)
-				b.events = map[Signal][]event{SignalRebootstrap: {{ago(3 * time.Minute), 26}}}
-				return world(stable(1), stable(2), b).evidence()
-			}(),
-		},
-		{
 			class, "near-one-epoch-error", "one epoch error in ten minutes", "noise",
 			Quiet, Confirmed, nil,
 			func() Evidence {

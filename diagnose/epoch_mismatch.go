@@ -12,7 +12,7 @@ func epochMismatchRule() Rule {
 		Conditions: []string{
 			"errors 71 in at least 80 % of the 5 min periods that can be seen, of two or more",
 			"more than 1 error 71 in 10 min, and at least 1 in 100,000 consumer fetches: below that it is noise",
-			"provisional until three periods were seen, or while a broker was restarted in the window",
+			"provisional until three periods were seen, or while the broker is young: versions mix in an upgrade",
 		},
 		Corroboration: []string{
 			"the number of consumer fetches is exported",
@@ -68,13 +68,14 @@ func judgeEpochs(b *brokerFacts) Outcome {
 	return epochsOff(b, n, seen)
 }
 
-// epochPeriods counts the 5 min periods back from now that can be seen, and
-// those with errors 71.
+// epochPeriods counts the 5 min periods back from now that can be seen of the
+// present process, and those with errors 71.
 func (b *brokerFacts) epochPeriods() (hit, seen int) {
 	e := b.counter(SignalErrors71)
+	since := latest(e.since, b.start)
 	for to := b.f.at(); ; to = to.Add(-epochPeriod) {
 		from := to.Add(-epochPeriod)
-		if from.Before(e.since.Add(-b.sc.every)) || seen == 6 {
+		if from.Before(since.Add(-b.sc.every)) || seen == 6 {
 			return hit, seen
 		}
 		seen++
@@ -92,7 +93,7 @@ func (b *brokerFacts) epochsNow() bool {
 func epochsOff(b *brokerFacts, n float64, seen int) Outcome {
 	w := b.f.cacheWindow()
 	o := Outcome{
-		Answer: Yes, Provisional: seen < 3 || b.f.anyRestart(),
+		Answer: Yes, Provisional: seen < 3 || b.young(),
 		Summary: fmt.Sprintf("A client uses its fetch session on broker %d out of step, again and again: %s in %s. Each costs one full fetch; no record is lost. The cache is not the cause: more slots change nothing.",
 			b.ID, plural(n, "INVALID_FETCH_SESSION_EPOCH", "INVALID_FETCH_SESSION_EPOCH"), span(w)),
 		Citations: []Citation{b.cite(SignalErrors71, fmt.Sprintf("%s in %s, in each of the last periods of 5 min", plural(n, "epoch error", "epoch errors"), span(w)))},
@@ -103,6 +104,9 @@ func epochsOff(b *brokerFacts, n float64, seen int) Outcome {
 	if o.Provisional {
 		o.Decides = "whether the errors go on for another 10 min"
 		o.NextLookSeconds = int(epochPeriod / time.Second)
+	}
+	if _, dated := b.age(); !dated {
+		o.Missing = append(o.Missing, "the broker's start time is not visible")
 	}
 	if fetches := b.counter(SignalFetchRequests); fetches.known {
 		o.Citations = append(o.Citations, b.cite(SignalFetchRequests, plural(fetches.increase(b.f.cacheFrom(), b.f.at()), "consumer fetch", "consumer fetches")+" in "+span(w)))
@@ -117,6 +121,12 @@ func epochsOff(b *brokerFacts, n float64, seen int) Outcome {
 		o.Citations = append(o.Citations, cite(b.path("software"), fmt.Sprintf("%s: %s", s.label(), plural(s.Connections, "connection", "connections")), b.SoftwareReading))
 	}
 	return o
+}
+
+// young says that the broker was restarted within the grace of a restart.
+func (b *brokerFacts) young() bool {
+	age, ok := b.age()
+	return ok && age <= b.f.grace()
 }
 
 // strangeSoftware is the library with most connections that uses fetch sessions

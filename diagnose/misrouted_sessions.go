@@ -102,7 +102,7 @@ func signRebootstrap(b *brokerFacts) (sign, bool) {
 		return sign{}, false
 	}
 	words := plural(total(steps), "client was", "clients were") + " told to bootstrap again (REBOOTSTRAP_REQUIRED)"
-	return sign{words, b.cite(SignalRebootstrap, words), b.spread(steps) > 1 || total(steps) >= 3}, true
+	return sign{words, b.cite(SignalRebootstrap, words), b.spread(steps) > 1}, true
 }
 
 // signNotLeader: clients go on asking a broker for partitions that it does not
@@ -173,7 +173,7 @@ func misrouted(b *brokerFacts, signs []sign) Outcome {
 	where, many := b.misroutedBrokers()
 	o.Summary = fmt.Sprintf("Clients reach broker %d when they mean another one: %s. Some address, proxy or balancer stands for several brokers. More session slots would not help.", b.ID, strings.Join(words, "; "))
 	o.Facts = []Fact{factText("signs", strings.Join(words, "; ")), factText("brokers", where), factCount("errors", e), factSeconds("window_seconds", w)}
-	if n := b.counter(SignalErrors106).increase(b.f.cacheFrom(), b.f.at()); n > 0 && !b.f.anyRestart() {
+	if n := b.counter(SignalErrors106).increase(b.f.cacheFrom(), b.f.at()); n > 0 && !b.young() {
 		o.Citations = append(o.Citations, b.cite(SignalErrors106, plural(n, "topic id error", "topic id errors")+" (106), without a restart"))
 		firm = firm || len(signs) > 0 && many > 1
 	}
@@ -181,12 +181,26 @@ func misrouted(b *brokerFacts, signs []sign) Outcome {
 		o.Missing = append(o.Missing, "a second sign, or a second broker that shows it")
 		o.Decides = "whether other brokers show it, and what the advertised listeners resolve to"
 	}
-	if b.f.anyRestart() {
+	if b.toldOnce(signs) {
 		o.Provisional = true
-		o.Decides = "whether it goes on: a broker was restarted, and leaders move then"
+		o.Decides = "whether it goes on: an address that changed its owner (a pod's, after a restart) gives this once"
+		o.NextLookSeconds = int(2 * b.f.wave() / time.Second)
+	}
+	if _, dated := b.age(); !dated {
+		o.Missing = append(o.Missing, "the broker's start time is not visible")
+	}
+	if b.young() {
+		o.Provisional = true
+		o.Decides = "whether it goes on: the broker was restarted, and leaders move then"
 		o.NextLookSeconds = int(2 * b.f.wave() / time.Second)
 	}
 	return o
+}
+
+// toldOnce says that REBOOTSTRAP_REQUIRED in one 120 s period is all there is.
+func (b *brokerFacts) toldOnce(signs []sign) bool {
+	steps := b.counter(SignalRebootstrap).within(b.f.cacheFrom(), b.f.at())
+	return len(signs) == 1 && len(steps) > 0 && b.spread(steps) == 1
 }
 
 // misroutedBrokers lists the brokers with a sign.

@@ -103,7 +103,7 @@ const epochNoise = 1
 // oddEpochs: the same session is used out of step.
 func oddEpochs(b *brokerFacts) (symptom, bool) {
 	n := b.counter(SignalErrors71).increase(b.f.cacheFrom(), b.f.at())
-	if n <= epochNoise {
+	if n <= epochNoise || judgeEpochs(b).Answer == No {
 		return symptom{}, false
 	}
 	words := fmt.Sprintf("%s in %s", plural(n, "epoch error", "epoch errors"), span(b.f.cacheWindow()))

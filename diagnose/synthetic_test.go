@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"flag"
 	"os"
@@ -57,6 +58,11 @@ type brokerSpec struct {
 	bytes [3]float64
 	// gaps are spans without a scrape.
 	gaps [][2]time.Time
+	// made is how many connections are opened a second.
+	made float64
+	// urp is the number of its under-replicated partitions, fetches of consumers a
+	// second (40 if zero).
+	urp, fetches float64
 	// omit are signals that the exporter does not have.
 	omit []Signal
 	// slots, demand: the admin side. consumers < 0 = demand not read.
@@ -69,7 +75,7 @@ type brokerSpec struct {
 func stable(id int32) brokerSpec {
 	return brokerSpec{
 		id: id, procs: []proc{{start: ago(72 * time.Hour), leadersAt: ago(71 * time.Hour)}}, leaders: 4,
-		sessions: always(24), slots: 1000, consumers: 20, followers: 2, connections: 58, bytes: [3]float64{30, 29, 29},
+		sessions: always(24), slots: 1000, consumers: 20, followers: 2, connections: 58, bytes: [3]float64{30, 29, 29}, made: 0.02,
 	}
 }
 
@@ -180,8 +186,9 @@ func (s synth) process(b *Broker, spec brokerSpec, index int, p proc) {
 	}
 	add(SignalProcessStart, always(float64(p.start.UnixMilli())/1000))
 	add(SignalErrorsAny, func(t time.Time) (float64, bool) { return 100 + t.Sub(p.start).Seconds(), true })
-	add(SignalFetchRequests, func(t time.Time) (float64, bool) { return t.Sub(p.start).Seconds() * 40, true })
-	add(SignalUnderReplicated, always(0))
+	add(SignalFetchRequests, func(t time.Time) (float64, bool) { return t.Sub(p.start).Seconds() * cmp.Or(spec.fetches, 40), true })
+	add(SignalConnectionsMade, func(t time.Time) (float64, bool) { return 60 + float64(int(t.Sub(p.start).Seconds()*spec.made)), true })
+	add(SignalUnderReplicated, always(spec.urp))
 	add(SignalBrokerState, always(3))
 	add(SignalSessions, func(t time.Time) (float64, bool) { return spec.sessions(t), true })
 	add(SignalCachedPartitions, func(t time.Time) (float64, bool) { return spec.sessions(t) * 20, true })

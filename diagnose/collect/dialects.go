@@ -163,6 +163,10 @@ func jmxNone() dialect {
 		auxController:                   value("controller_KafkaController", "ActiveControllerCount"),
 		auxAppInfo:                      {"kafka_server_app_info_StartTimeMs"},
 	}
+	d.signals[diagnose.SignalConnectionsMade] = []string{
+		"kafka_server_socket_server_metrics_connection_creation_total",
+		"kafka_server_socket_server_metrics_connection_creation",
+	}
 	for _, e := range errorSignals() {
 		d.signals[e.signal] = []string{fmt.Sprintf(requests+`Count{name="ErrorsPerSec",request=%q,error=%q}`, e.request, e.error)}
 	}
@@ -217,6 +221,9 @@ func jmxExamples() dialect {
 		`{__name__=~"kafka_server_app_info_client_id_[0-9]+_start_time_ms"}`,
 		"kafka_server_quota_start_time_ms",
 	}
+	d.signals[diagnose.SignalConnectionsMade] = []string{
+		`{__name__=~"kafka_server_socket_server_metrics_listener_.+_networkprocessor_[0-9]+_connection_creation_total"}`,
+	}
 	d.census = `{__name__=~"kafka_server_socket_server_metrics_clientsoftwarename_.+_connections"}`
 	d.otherwise = "The example rules kafka-2_0_0.yml and kafka-kraft-3_0_0.yml keep this series; look for a rule before them or a metric_relabel_configs entry that drops it."
 	d.censusHint = "The rules kafka-2_0_0.yml drop socket-server-metrics; kafka-kraft-3_0_0.yml or Strimzi's rules keep the connections by client library."
@@ -228,6 +235,7 @@ func strimzi() dialect {
 	d := ruled()
 	d.name, d.title = "strimzi", "Strimzi's JMX exporter rules"
 	d.marks = []string{"kafka_server_raftmetrics_current_state", "kafka_server_socket_server_metrics_connections_software"}
+	d.signals[diagnose.SignalConnectionsMade] = []string{"kafka_server_socket_server_metrics_connection_creation_total"}
 	d.census = "kafka_server_socket_server_metrics_connections_software"
 	d.otherwise = "Strimzi's kafka-metrics.yaml keeps this series; look for a changed rule in the ConfigMap or a metricRelabelings entry that drops it."
 	d.censusHint = "Strimzi's kafka-metrics.yaml keeps connections by client library; look for a changed rule in the ConfigMap or a metricRelabelings entry that drops it."

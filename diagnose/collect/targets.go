@@ -2,6 +2,7 @@ package collect
 
 import (
 	"math"
+	"regexp"
 	"slices"
 	"sort"
 	"strings"
@@ -63,7 +64,7 @@ func sortIn(batches []batch, answers []answer) []*target {
 	for i, b := range batches {
 		for _, stream := range answers[i].matrix {
 			for _, l := range b.lookups {
-				if l.sel.matches(stream.Metric) {
+				if l.sel.matches(stream.Metric) && !internal(l, stream.Metric) {
 					add(byKey, l, stream)
 				}
 			}
@@ -78,6 +79,20 @@ func sortIn(batches []batch, answers []answer) []*target {
 	}
 	sort.Slice(out, func(i, j int) bool { return out[i].key < out[j].key })
 	return out
+}
+
+var fusedListener = regexp.MustCompile(`_listener_(.+)_networkprocessor_[0-9]+_connection_creation`)
+
+// internal says that a count of connections is of a listener that clients do not
+// use.
+func internal(l lookup, m model.Metric) bool {
+	if l.signal != diagnose.SignalConnectionsMade {
+		return false
+	}
+	if f := fusedListener.FindStringSubmatch(string(m[model.MetricNameLabel])); f != nil {
+		return internalListener.MatchString(f[1])
+	}
+	return internalListener.MatchString(labelValue(m, "listener"))
 }
 
 func less(a, b found) bool {
