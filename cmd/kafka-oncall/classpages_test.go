@@ -74,6 +74,33 @@ var lookAlikes = map[diagnose.Class][]alike{
 		{diagnose.CacheSaturated, "demand is above the capacity, or at least 10 % of the fetches are full."},
 		{diagnose.RestartBurst, "a restart explains errors; the number of sessions after it says whether the cache is small."},
 	},
+	diagnose.DeadSessionTurnover: {
+		{diagnose.CacheThrash, "about one session error for each eviction: the sessions were in use."},
+		{diagnose.LeakingClient, "the sessions came without new connections: one client that stays connected opens them."},
+		{diagnose.CacheNearLimit, "no evictions, and the number of clients that need a session is close to the slots."},
+	},
+	diagnose.FollowerChurn: {
+		{diagnose.CacheThrash, "not more evictions than consumers can cause, in waves of 120 s."},
+		{diagnose.RestartBurst, "the errors are on the broker that was restarted, and nothing was evicted."},
+	},
+	diagnose.LeakingClient: {
+		{diagnose.DeadSessionTurnover, "each session came with a new connection: clients come and go."},
+		{diagnose.MisroutedSessions, "session errors rise with the sessions, on several brokers."},
+		{diagnose.CacheSaturated, "demand itself is above the capacity."},
+	},
+	diagnose.EpochMismatch: {
+		{diagnose.CacheThrash, "the error is FETCH_SESSION_ID_NOT_FOUND, and sessions are evicted."},
+		{diagnose.MisroutedSessions, "topic id errors (106) without an upgrade, REBOOTSTRAP_REQUIRED or NOT_LEADER errors."},
+	},
+	diagnose.MisroutedSessions: {
+		{diagnose.CacheThrash, "demand is above 85 % of the capacity; a routing fault fills the cache with far fewer clients."},
+		{diagnose.LeakingClient, "hardly a session error while the sessions rise."},
+		{diagnose.RestartBurst, "one error per client on one broker, timed by the return of leadership."},
+	},
+	diagnose.SessionsDisabled: {
+		{diagnose.CacheSaturated, "the cache holds sessions, and only those beyond its capacity get none."},
+		{diagnose.Quiet, "an empty cache on a broker without consumers is normal."},
+	},
 	diagnose.SessionTimeout: {
 		{diagnose.ClientUnreachable, "at the broker it looks the same. The client's time-between-poll-max tells: a frozen process has a gap as long as the silence."},
 		{diagnose.ProcessGone, "nobody called with the old member id afterwards, and the member stayed away."},

@@ -131,7 +131,7 @@ func TestUsageErrorsExitTwoAndSayWhat(t *testing.T) {
 
 func TestDiagnoseExitCodes(t *testing.T) {
 	for name, want := range map[string]int{
-		"quiet/broker": exitQuiet, "cache-thrash/waves": exitFound, "restart-burst/over": exitFound, "undecided/rebootstrap": exitUndecided,
+		"quiet/broker": exitQuiet, "cache-thrash/waves": exitFound, "restart-burst/over": exitFound, "undecided/no-baseline": exitUndecided,
 	} {
 		src := &recorded{evidence: evidence(t, name)}
 		r := cli(t, src, nil, "diagnose", "--bootstrap", "127.0.0.1:1", "--prometheus", "http://127.0.0.1:1", "--broker", "3", "-o", "json")
@@ -207,7 +207,7 @@ func TestReplayTakesTheWorstFile(t *testing.T) {
 	if err := os.WriteFile(bad, []byte(`{"schema": 1, "at": 7}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	quiet, found, open := path("quiet/broker"), path("restart-burst/over"), path("undecided/rebootstrap")
+	quiet, found, open := path("quiet/broker"), path("restart-burst/over"), path("undecided/no-baseline")
 	for _, c := range []struct {
 		files []string
 		code  int
