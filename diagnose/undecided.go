@@ -118,7 +118,6 @@ func noSubject(f *facts) (Outcome, bool) {
 	}
 	o := Outcome{
 		Answer: Unknown, Subject: targetSubject(f), Summary: capital(r.Error) + ". Nothing was judged.",
-		Citations: []Citation{cite("target_reading", r.Error, r)},
 		Facts:     append(undecidedFacts(f, nil, false), factYes("absent", true), factYes("down", r.Status == StatusUnreachable)),
 	}
 	o.Decides = "the name as the cluster has it"

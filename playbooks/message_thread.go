@@ -157,7 +157,7 @@ func blindSpots(d diagnose.Diagnosis) []Rich {
 	for _, b := range d.BlindSpots {
 		r := Rich{{Text: ReadingWords(b), Style: Bold}, {Text: ": " + BlindWords(b)}}
 		if len(b.LeavesOpen) > 0 {
-			r = append(r, Span{Text: "; leaves open " + classList(b.LeavesOpen)})
+			r = append(r, Span{Text: "; " + OpenWords(b)})
 		}
 		r = append(r, Span{Text: "."})
 		if b.Detail != "" {

@@ -133,6 +133,20 @@ func ReadingWords(b diagnose.BlindSpot) string {
 	return Clean(diagnose.Need(b.Reading).Words(), maxName)
 }
 
+// openShown bounds the classes that a blind spot names: without a group's history
+// a dozen are open, and the reader is on a phone. The JSON has all.
+const openShown = 5
+
+// OpenWords lists the classes that a blind spot leaves open.
+func OpenWords(b diagnose.BlindSpot) string {
+	more := ""
+	open := b.LeavesOpen
+	if n := len(open) - openShown; n > 1 {
+		open, more = open[:openShown], fmt.Sprintf(" and %d more", n)
+	}
+	return "leaves open " + classList(open) + more
+}
+
 // BlindWords says how its reading ended. One that was read is a blind spot because
 // it does not tell.
 func BlindWords(b diagnose.BlindSpot) string {

@@ -93,7 +93,7 @@ func evidenceTable(d diagnose.Diagnosis, width int) string {
 		}
 	}
 	for _, b := range d.BlindSpots {
-		t.Row(playbooks.ReadingWords(b), leavesOpen(b), cell(b.Detail), playbooks.BlindWords(b))
+		t.Row(playbooks.ReadingWords(b), playbooks.OpenWords(b), cell(b.Detail), playbooks.BlindWords(b))
 	}
 	return t.String()
 }
@@ -121,17 +121,6 @@ func breakPath(s string, width int) string {
 }
 
 func cell(s string) string { return playbooks.Clean(s, 240) }
-
-func leavesOpen(b diagnose.BlindSpot) string {
-	var names []string
-	for _, c := range b.LeavesOpen {
-		names = append(names, string(c))
-	}
-	if len(names) == 0 {
-		return ""
-	}
-	return "leaves open " + strings.Join(names, ", ")
-}
 
 // links prints the queries of the strongest observations as plain addresses,
 // to be opened from any terminal.
