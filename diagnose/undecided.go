@@ -118,7 +118,7 @@ func noSubject(f *facts) (Outcome, bool) {
 	}
 	o := Outcome{
 		Answer: Unknown, Subject: targetSubject(f), Summary: capital(r.Error) + ". Nothing was judged.",
-		Facts:     append(undecidedFacts(f, nil, false), factYes("absent", true), factYes("down", r.Status == StatusUnreachable)),
+		Facts: append(undecidedFacts(f, nil, false), factYes("absent", true), factYes("down", r.Status == StatusUnreachable)),
 	}
 	o.Decides = "the name as the cluster has it"
 	if r.Status == StatusUnreachable {
