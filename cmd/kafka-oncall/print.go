@@ -29,7 +29,7 @@ func (p *printer) field(label, text string) {
 }
 
 // wrapped writes a text in lines of the width, each after the first indented as
-// far as the prefix.
+// far as the prefix. The marks of code are left out: a terminal shows them raw.
 func (p *printer) wrapped(prefix, text string) {
 	width := p.width
 	if width == 0 {
@@ -37,7 +37,7 @@ func (p *printer) wrapped(prefix, text string) {
 	}
 	indent := strings.Repeat(" ", len([]rune(prefix)))
 	line, start := prefix, true
-	for _, word := range strings.Fields(text) {
+	for _, word := range strings.Fields(strings.ReplaceAll(text, "`", "")) {
 		if !start && len([]rune(line))+1+len([]rune(word)) > width {
 			p.line("%s", line)
 			line, start = indent, true
