@@ -36,6 +36,18 @@ type connected struct {
 // MSK (REPLICATION, REPLICATION_SECURE) give them.
 var internalListener = regexp.MustCompile(`(?i)^(controller|control_?plane|replication|inter_?broker)([-_:0-9].*)?$`)
 
+var fusedListener = regexp.MustCompile(`^kafka_server_socket_server_metrics_listener_(.+)_networkprocessor_([0-9]+)_connection_creation_total$`)
+
+// clientListener says whether a series is of a listener that clients use, by
+// its label or by the name in which jmx_exporter's kraft example fuses it.
+func clientListener(m model.Metric) bool {
+	listener := labelValue(m, "listener")
+	if f := fusedListener.FindStringSubmatch(string(m[model.MetricNameLabel])); f != nil {
+		listener = f[1]
+	}
+	return !internalListener.MatchString(listener)
+}
+
 // countConnections asks for the connections at the moment `at`: they are a
 // gauge, and the classifier needs only the present.
 func (p *Prometheus) countConnections(ctx context.Context, d dialect, at time.Time) census {

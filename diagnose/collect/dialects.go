@@ -15,8 +15,9 @@ import (
 //  3. record a scrape, cut the needed series into testdata/dialects, and list
 //     what it must resolve to in resolve.tsv.
 //
-// The names were recorded from Kafka 3.9.2 and 4.4.0 under the JMX exporter's
-// Java agent 0.20.0, 1.0.1 and 1.6.0.
+// The names were recorded from Kafka 3.9.2 and 4.4.0 under the JMX exporter
+// 0.20.0, 1.0.1 and 1.6.0 and under Strimzi's Metrics Reporter. What an unknown
+// configuration serves is looked up by its HELP texts (helped).
 type dialect struct {
 	// name goes into the verdict.
 	name string
@@ -27,8 +28,6 @@ type dialect struct {
 	// marks are series of which one must exist besides probe; none = no further
 	// condition.
 	marks []string
-	// readable is false for a dialect that is recognised but not in the table yet.
-	readable bool
 	// signals maps a signal to its selectors.
 	signals map[diagnose.Signal][]string
 	// witness narrows what is fetched for SignalErrorsAny: one counter that any
@@ -37,6 +36,9 @@ type dialect struct {
 	witness string
 	// scale converts a series to the signal's unit, by metric name.
 	scale map[string]float64
+	// beanLabels are label names besides the usual ones that come from the beans,
+	// not from the scrape.
+	beanLabels []string
 	// census selects the connections by client library, "" = not exported.
 	census string
 	// hints says for a signal that is missing what to change in the exporter.
@@ -63,23 +65,14 @@ const (
 // dialects is the table, most specific first.
 func dialects() []dialect {
 	return []dialect{
-		strimzi(), jmxExamples(), jmxNone(),
-		unread("confluent or grafana rules", "kafka_network_requestmetrics_errorspersec"),
-		unread("bitnami rules", "kafka_network_requestmetrics_errorspersec_count"),
-		unread("strimzi metrics reporter", "kafka_network_requestmetrics_errorspersec_total"),
+		strimzi(), jmxExamples(), jmxNone(), confluent(), grafana(), bitnami(), metricsReporter(),
 	}
-}
-
-// unread is a family that can be told by its error counter's name, so that the
-// verdict says what was found instead of "nothing".
-func unread(title, probe string) dialect {
-	return dialect{name: "unknown", title: title, probe: probe}
 }
 
 // custom is no dialect at all: only the configured overrides are read.
 func custom() dialect {
 	const hint = "The exporter's series names are not known; give a selector under prometheus.overrides."
-	return dialect{name: "custom", title: "selectors from the configuration", readable: true, otherwise: hint, censusHint: hint}
+	return dialect{name: "custom", title: "selectors from the configuration", otherwise: hint, censusHint: hint}
 }
 
 // errorSignal is an error counter: which request, which error name.
@@ -136,7 +129,7 @@ func jmxNone() dialect {
 	}
 	d := dialect{
 		name: "jmx-none", title: "JMX exporter without rules (MSK open monitoring)",
-		probe: requests + "Count", readable: true,
+		probe:     requests + "Count",
 		witness:   requests + `Count{name="ErrorsPerSec",` + witnessMatch + `}`,
 		scale:     map[string]float64{"java_lang_Runtime_StartTime": 0.001},
 		census:    `kafka_server_socket_server_metrics_connections{clientSoftwareName!=""}`,
@@ -162,10 +155,10 @@ func jmxNone() dialect {
 		auxPartitions:                   value("server_ReplicaManager", "PartitionCount"),
 		auxController:                   value("controller_KafkaController", "ActiveControllerCount"),
 		auxAppInfo:                      {"kafka_server_app_info_StartTimeMs"},
-	}
-	d.signals[diagnose.SignalConnectionsMade] = []string{
-		"kafka_server_socket_server_metrics_connection_creation_total",
-		"kafka_server_socket_server_metrics_connection_creation",
+		// Agents from 1.0 on take _total away from what is no counter to them.
+		diagnose.SignalConnectionsMade: {
+			"kafka_server_socket_server_metrics_connection_creation", "kafka_server_socket_server_metrics_connection_creation_total",
+		},
 	}
 	for _, e := range errorSignals() {
 		d.signals[e.signal] = []string{fmt.Sprintf(requests+`Count{name="ErrorsPerSec",request=%q,error=%q}`, e.request, e.error)}
@@ -181,7 +174,7 @@ func jmxNone() dialect {
 // _count_total, lost _total on gauges) do not touch these names.
 func ruled() dialect {
 	const requests = "kafka_network_requestmetrics_"
-	d := dialect{probe: requests + "errors_total", readable: true}
+	d := dialect{probe: requests + "errors_total"}
 	d.witness = requests + `errors_total{` + witnessMatch + `}`
 	d.signals = map[diagnose.Signal][]string{
 		diagnose.SignalProcessStart:     {"process_start_time_seconds"},
@@ -224,6 +217,7 @@ func jmxExamples() dialect {
 	d.signals[diagnose.SignalConnectionsMade] = []string{
 		`{__name__=~"kafka_server_socket_server_metrics_listener_.+_networkprocessor_[0-9]+_connection_creation_total"}`,
 	}
+	d.hints[diagnose.SignalConnectionsMade] = "The rules kafka-2_0_0.yml drop socket-server-metrics; kafka-kraft-3_0_0.yml or Strimzi's rules keep the number of opened connections."
 	d.census = `{__name__=~"kafka_server_socket_server_metrics_clientsoftwarename_.+_connections"}`
 	d.otherwise = "The example rules kafka-2_0_0.yml and kafka-kraft-3_0_0.yml keep this series; look for a rule before them or a metric_relabel_configs entry that drops it."
 	d.censusHint = "The rules kafka-2_0_0.yml drop socket-server-metrics; kafka-kraft-3_0_0.yml or Strimzi's rules keep the connections by client library."

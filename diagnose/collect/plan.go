@@ -22,6 +22,8 @@ type lookup struct {
 	// fetch is what is asked for; narrower than sel for SignalErrorsAny.
 	fetch selector
 	scale float64
+	// beanLabels are the dialect's.
+	beanLabels []string
 	// override says that the way comes from the configuration.
 	override bool
 }
@@ -77,7 +79,7 @@ func (d dialect) lookups(sig diagnose.Signal) ([]lookup, error) {
 		if err != nil {
 			return nil, fmt.Errorf("dialect %s, signal %s: %w", d.name, sig, err)
 		}
-		l := lookup{signal: sig, rank: rank, sel: sel, fetch: sel, scale: 1}
+		l := lookup{signal: sig, rank: rank, sel: sel, fetch: sel, scale: 1, beanLabels: d.beanLabels}
 		if f, ok := d.scale[sel.name().Value]; ok {
 			l.scale = f
 		}
@@ -98,6 +100,7 @@ func probe(ds []dialect) selector {
 		names = append(append(names, d.probe), d.marks...)
 	}
 	sort.Strings(names)
+	names = slices.Compact(names)
 	return selector{match: []*labels.Matcher{labels.MustNewMatcher(labels.MatchRegexp, model.MetricNameLabel, strings.Join(names, "|"))}}
 }
 

@@ -34,7 +34,7 @@ type PrometheusResult struct {
 
 // Prometheus reads broker and client series of one cluster through the
 // Prometheus HTTP API: at most six queries for the brokers (five once the
-// dialect is known) and one for the clients. It is safe for concurrent use.
+// dialect is known; two more, once, where the exporter's configuration is not) and one for the clients. It is safe for concurrent use.
 type Prometheus struct {
 	set       settings
 	api       v1.API
@@ -120,6 +120,9 @@ func (p *Prometheus) brokers(ctx context.Context, l look) PrometheusResult {
 // resolveDialect returns the cluster's dialect, from memory if it was found
 // before. A reading is returned instead where none can be used.
 func (p *Prometheus) resolveDialect(ctx context.Context, l look) (d dialect, cached bool, failed *diagnose.Reading) {
+	if p.set.dialect != nil {
+		return *p.set.dialect, false, nil
+	}
 	p.mu.Lock()
 	known := p.dialect
 	p.mu.Unlock()
@@ -132,7 +135,7 @@ func (p *Prometheus) resolveDialect(ctx context.Context, l look) (d dialect, cac
 	if !a.reading.Usable() {
 		return dialect{}, false, &a.reading
 	}
-	d, failed = p.choose(a)
+	d, failed = p.choose(ctx, a, l.at)
 	if failed != nil {
 		return d, false, failed
 	}
@@ -146,7 +149,7 @@ func (p *Prometheus) resolveDialect(ctx context.Context, l look) (d dialect, cac
 // choose reads the probe's answer. Without a selector it must come from one
 // cluster: two clusters with different exporters would otherwise read as the
 // bigger one.
-func (p *Prometheus) choose(a answer) (dialect, *diagnose.Reading) {
+func (p *Prometheus) choose(ctx context.Context, a answer, at time.Time) (dialect, *diagnose.Reading) {
 	counts := map[string]float64{}
 	var ts []*target
 	for _, s := range a.vector {
@@ -161,24 +164,31 @@ func (p *Prometheus) choose(a answer) (dialect, *diagnose.Reading) {
 		}
 	}
 	d, ok := pick(p.dialects, counts)
-	if len(p.set.overrides) > 0 && (!ok || !d.readable) {
-		return custom(), nil
-	}
-	switch {
-	case !ok:
-		r.Status = diagnose.StatusEmpty
-		r.Hint = "No request metrics of a Kafka broker match prometheus.selector. Check the selector, the scrape job, and that the JMX exporter's rules keep kafka.network RequestMetrics."
-		return d, &r
-	case !d.readable:
-		r.Status = diagnose.StatusUnsupported
-		r.Error = "The series come from an exporter configuration that is not read yet: " + d.title
-		r.Hint = "Use the JMX exporter without rules, with its example rules or with Strimzi's, or give a selector for each signal under prometheus.overrides."
-		return d, &r
+	if !ok {
+		return p.chooseUnknown(ctx, a.reading, at)
 	}
 	if f := families(p.dialects, counts); len(f) > 1 {
 		d.note = "The brokers use more than one exporter configuration; only the one of most series is read"
 	}
 	return d, nil
+}
+
+// chooseUnknown is for a cluster without any series of a known exporter
+// configuration: the HELP texts may tell which series is which.
+func (p *Prometheus) chooseUnknown(ctx context.Context, r diagnose.Reading, at time.Time) (dialect, *diagnose.Reading) {
+	d, ok, meta := p.helped(ctx, at)
+	switch {
+	case ok:
+		return d, nil
+	case len(p.set.overrides) > 0:
+		return custom(), nil
+	}
+	r.Status = diagnose.StatusEmpty
+	r.Hint = "No request metrics of a Kafka broker match prometheus.selector. Check the selector, the scrape job, and that the JMX exporter's rules keep kafka.network RequestMetrics."
+	if !meta.Usable() {
+		r.Hint += " The HELP texts, which could tell an unknown exporter configuration, were not read: " + meta.Known().Words() + "."
+	}
+	return d, &r
 }
 
 func (p *Prometheus) forget() {

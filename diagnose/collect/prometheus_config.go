@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/prometheus/common/config"
 	"github.com/prometheus/prometheus/model/labels"
@@ -32,6 +33,10 @@ type PrometheusConfig struct {
 	Selector string `yaml:"selector"`
 	// BrokerID says how to read the broker id off a series; optional.
 	BrokerID BrokerIDConfig `yaml:"broker_id"`
+	// Dialect names the exporter configuration, for a cluster where it is not
+	// recognised or where two are in use; empty = found by itself. The names are
+	// those that a verdict gives: jmx-none, jmx-examples, strimzi, confluent, …
+	Dialect string `yaml:"dialect"`
 	// Overrides replaces the dialect's selector of a signal by another one,
 	// without the cluster's matchers, which are added. Each override costs one
 	// query more.
@@ -82,6 +87,7 @@ type settings struct {
 	idPattern       *regexp.Regexp
 	overrides       map[diagnose.Signal]selector
 	maxBody         int64
+	dialect         *dialect // nil = to be found
 	http            config.HTTPClientConfig
 }
 
@@ -89,7 +95,7 @@ type settings struct {
 // with the key it belongs to.
 func (c PrometheusConfig) check() (settings, error) {
 	s := settings{maxBody: c.MaxBodyBytes, http: c.HTTP.HTTPClientConfig, idLabel: c.BrokerID.Label}
-	var errs [7]error
+	var errs [8]error
 	s.base, errs[0] = checkURL("url", c.URL, true)
 	s.external, errs[1] = checkURL("external_url", c.ExternalURL, false)
 	s.cluster, errs[2] = checkMatchers("selector", c.Selector)
@@ -99,6 +105,7 @@ func (c PrometheusConfig) check() (settings, error) {
 	if c.MaxBodyBytes < 0 {
 		errs[6] = errors.New("max_body_bytes: must not be negative")
 	}
+	s.dialect, errs[7] = checkDialect(c.Dialect)
 	if s.maxBody == 0 {
 		s.maxBody = DefaultMaxBodyBytes
 	}
@@ -109,6 +116,21 @@ func (c PrometheusConfig) check() (settings, error) {
 		s.http = config.DefaultHTTPClientConfig
 	}
 	return s, nil
+}
+
+func checkDialect(name string) (*dialect, error) {
+	if name == "" {
+		return nil, nil
+	}
+	var names []string
+	for _, d := range dialects() {
+		if d.name == name {
+			return &d, nil
+		}
+		names = append(names, d.name)
+	}
+	slices.Sort(names)
+	return nil, fmt.Errorf("dialect: there is no %q; leave it out to have it found, or write one of %s", clip(name), strings.Join(names, ", "))
 }
 
 func checkURL(key, text string, mandatory bool) (*url.URL, error) {

@@ -30,6 +30,7 @@ func TestConfigErrorsNameTheKey(t *testing.T) {
 		"overrides.sesions: no such":           {URL: "http://p", Overrides: map[diagnose.Signal]string{"sesions": "x"}},
 		"overrides.sessions: must name one":    {URL: "http://p", Overrides: map[diagnose.Signal]string{"sessions": `{a="b"}`}},
 		"overrides.sessions: read PromQL":      {URL: "http://p", Overrides: map[diagnose.Signal]string{"sessions": `sum(x)`}},
+		`dialect: there is no "jmx"; leave it`: {URL: "http://p", Dialect: "jmx"},
 		"max_body_bytes: must not be negative": {URL: "http://p", MaxBodyBytes: -1},
 	} {
 		_, err := NewPrometheus(cfg, discard())

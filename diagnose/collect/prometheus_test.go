@@ -194,7 +194,7 @@ func TestDialectIsRememberedAndFoundAgain(t *testing.T) {
 	p.look(t, "jmx-none", 5)
 	server = promstore.NewServer(promstore.New(), func() time.Time { return lookAt })
 	before := p.Stats().Requests
-	if s := p.Brokers(t.Context(), lookAt, lookBack, brokers(1)).Source; s.Status != diagnose.StatusEmpty || p.Stats().Requests-before != 6 {
+	if s := p.Brokers(t.Context(), lookAt, lookBack, brokers(1)).Source; s.Status != diagnose.StatusEmpty || p.Stats().Requests-before != 7 {
 		t.Errorf("%+v after %d queries", s.Reading, p.Stats().Requests-before)
 	}
 	if q := <-first; !strings.HasPrefix(q, "count by (__name__, cluster, ") {

@@ -2,7 +2,6 @@ package collect
 
 import (
 	"math"
-	"regexp"
 	"slices"
 	"sort"
 	"strings"
@@ -48,10 +47,12 @@ var ownLabels = map[string]bool{
 	"clientsoftwarename": true, "clientsoftwareversion": true, "clienttype": true, "springid": true,
 }
 
-func targetLabels(m model.Metric) model.Metric {
+// targetLabels leaves out the beans' labels; more are the names under which an
+// unknown exporter configuration has them.
+func targetLabels(m model.Metric, more ...string) model.Metric {
 	out := model.Metric{}
 	for n, v := range m {
-		if n != model.MetricNameLabel && !ownLabels[plain(string(n))] {
+		if n != model.MetricNameLabel && !ownLabels[plain(string(n))] && !slices.Contains(more, string(n)) {
 			out[n] = v
 		}
 	}
@@ -64,7 +65,7 @@ func sortIn(batches []batch, answers []answer) []*target {
 	for i, b := range batches {
 		for _, stream := range answers[i].matrix {
 			for _, l := range b.lookups {
-				if l.sel.matches(stream.Metric) && !internal(l, stream.Metric) {
+				if l.sel.matches(stream.Metric) {
 					add(byKey, l, stream)
 				}
 			}
@@ -81,20 +82,6 @@ func sortIn(batches []batch, answers []answer) []*target {
 	return out
 }
 
-var fusedListener = regexp.MustCompile(`_listener_(.+)_networkprocessor_[0-9]+_connection_creation`)
-
-// internal says that a count of connections is of a listener that clients do not
-// use.
-func internal(l lookup, m model.Metric) bool {
-	if l.signal != diagnose.SignalConnectionsMade {
-		return false
-	}
-	if f := fusedListener.FindStringSubmatch(string(m[model.MetricNameLabel])); f != nil {
-		return internalListener.MatchString(f[1])
-	}
-	return internalListener.MatchString(labelValue(m, "listener"))
-}
-
 func less(a, b found) bool {
 	if a.lookup.rank != b.lookup.rank {
 		return a.lookup.rank < b.lookup.rank
@@ -104,10 +91,10 @@ func less(a, b found) bool {
 
 func add(byKey map[string]*target, l lookup, stream *model.SampleStream) {
 	samples := clean(stream.Values, l.scale)
-	if len(samples) == 0 {
+	if len(samples) == 0 || l.signal == diagnose.SignalConnectionsMade && !clientListener(stream.Metric) {
 		return
 	}
-	lset := targetLabels(stream.Metric)
+	lset := targetLabels(stream.Metric, l.beanLabels...)
 	key := lset.String()
 	t, ok := byKey[key]
 	if !ok {
@@ -143,10 +130,15 @@ func telling(m model.Metric, l lookup) map[string]string {
 		return slices.ContainsFunc(l.sel.match, func(x *labels.Matcher) bool { return x.Name == string(n) && x.Type == labels.MatchEqual })
 	}
 	for n, v := range m {
-		if ownLabels[plain(string(n))] && !fixed(n) {
+		if (ownLabels[plain(string(n))] || slices.Contains(l.beanLabels, string(n))) && !fixed(n) {
 			out[strings.TrimPrefix(string(n), "exported_")] = string(v)
 		}
 	}
+	if f := fusedListener.FindStringSubmatch(string(m[model.MetricNameLabel])); f != nil {
+		delete(out, model.MetricNameLabel)
+		out["listener"], out["networkProcessor"] = f[1], f[2]
+	}
+	unfuse(out)
 	for _, n := range []string{"instance", "pod"} {
 		if v := m[model.LabelName(n)]; v != "" {
 			out[n] = string(v)
