@@ -35,6 +35,8 @@ type Evidence struct {
 	// Groups are the described groups, sorted by id: the target group, or the
 	// groups of a coordinator scan, or those that explain a broker's demand.
 	Groups []Group `json:"groups,omitempty"`
+	// Exported is what a group exporter says, beside or instead of the admin API.
+	Exported ExportedGroups `json:"exported_groups,omitzero"`
 	// Watcher is what the background watcher saw in the last hour.
 	Watcher Watcher `json:"watcher"`
 	// Clients are client-side metrics, sorted by client id.

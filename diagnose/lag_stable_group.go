@@ -16,6 +16,7 @@ func lagStableGroupRule() Rule {
 		Corroboration: []string{
 			"membership is known for the whole window (watcher, or the offsets topic with a record from before the window)",
 			"lag was seen over at least 5 min, for all partitions",
+			"by Kafka itself: where it cannot be asked, a group exporter's count of members and lag makes it likely, never more",
 		},
 		Source: "lag = end − committed; the growth of both sums gives produce and consume rates",
 		Provides: []FactSpec{
@@ -27,7 +28,7 @@ func lagStableGroupRule() Rule {
 			{Name: "shortfall_percent", Unit: UnitPercent, Meaning: "how much faster the group has to be to stop falling behind", Optional: true},
 			{Name: "members", Unit: UnitCount, Meaning: "members of the group"},
 			{Name: "partitions", Unit: UnitCount, Meaning: "partitions assigned in the group", Optional: true},
-			{Name: "committing", Unit: UnitText, Meaning: "no when nothing was committed in the span, else yes"},
+			{Name: "committing", Unit: UnitText, Meaning: "no when nothing was committed in the span, else yes; unknown where only an exporter shows the lag"},
 		},
 		Judge: judgeLagStableGroup,
 	}
@@ -48,13 +49,16 @@ func judgeLagStableGroup(f *facts) []Outcome {
 	var out []Outcome
 	for _, g := range f.groups() {
 		o := judgeLag(f, g)
+		if o.Answer == Unknown {
+			o = judgeExportedLag(f, g.ID, o)
+		}
 		o.Subject = subjectGroup(g.ID)
 		out = append(out, o)
 	}
 	if len(out) == 0 && f.e.Target.Group != "" {
-		out = append(out, Outcome{
-			Answer: Unknown, Subject: subjectGroup(f.e.Target.Group), Blind: []Need{NeedAdmin}, Because: "the group could not be described",
-		})
+		o := judgeExportedLag(f, f.e.Target.Group, Outcome{Answer: Unknown, Blind: []Need{NeedAdmin}, Because: "the group could not be described"})
+		o.Subject = subjectGroup(f.e.Target.Group)
+		out = append(out, o)
 	}
 	return out
 }

@@ -28,6 +28,7 @@ type symptom struct {
 // symptoms lists all symptoms of the subjects in scope.
 func symptoms(f *facts) []symptom {
 	out := append(brokerSymptoms(f), groupSymptoms(f)...)
+	out = append(out, exportedSymptoms(f)...)
 	for _, s := range lagSymptoms(f) {
 		// Lag follows from what is odd about the group already.
 		if !slices.ContainsFunc(out, func(o symptom) bool { return o.Subject == s.Subject }) {

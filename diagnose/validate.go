@@ -48,6 +48,7 @@ func (e Evidence) Validate() error {
 		}
 		ids[g.ID] = true
 	}
+	e.Exported.validate(bad)
 	e.LogText.validate(bad)
 	for _, s := range statuses(e) {
 		if !s.status.valid() {
@@ -77,7 +78,7 @@ type placed struct {
 func statuses(e Evidence) []placed {
 	out := []placed{
 		{"target_reading", e.TargetReading.Status}, {"cluster", e.Cluster.Status}, {"metrics", e.Metrics.Status}, {"groups_reading", e.GroupsReading.Status},
-		{"watcher", e.Watcher.Status}, {"clients_reading", e.ClientsReading.Status},
+		{"exported_groups", e.Exported.Status}, {"watcher", e.Watcher.Status}, {"clients_reading", e.ClientsReading.Status},
 		{"pods_reading", e.Pods.Status}, {"logs_reading", e.Logs.Status},
 	}
 	for _, b := range e.Brokers {

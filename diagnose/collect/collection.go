@@ -22,6 +22,7 @@ type collection struct {
 	sweep    sweepResult
 	prom     PrometheusResult
 	clients  clientsResult
+	exported diagnose.ExportedGroups
 	watcher  diagnose.Watcher
 	logs     lokiResult
 	scan     scanResult
@@ -71,9 +72,11 @@ func (c *collection) run(outer context.Context) {
 	noGroups := func(f failure) []diagnose.Group { return c.brokenGroups(chosen, f) }
 	c.groups = begin(c.r, "chosen groups", noGroups, func() []diagnose.Group { return c.buildGroups(ctx, chosen, histories) }).wait(outer)
 	clients := c.beginClients(ctx)
+	exported := c.beginExported(ctx)
 	again := c.beginSecondSample(ctx)
 	c.addSample(again.wait(outer))
 	c.clients = clients.wait(outer)
+	c.exported = exported.wait(outer)
 	c.facts = facts.wait(outer)
 	c.exists = c.subject(ctx)
 	c.prom = prom.wait(outer)
@@ -240,6 +243,31 @@ func mergeSuspects(a, b []suspect) []suspect {
 	}
 	rank(out)
 	return out
+}
+
+// beginExported asks the group exporters about the groups in the evidence, or
+// about the target where Kafka does not know it.
+func (c *collection) beginExported(ctx context.Context) section[diagnose.ExportedGroups] {
+	p := c.r.metrics
+	ids := targetGroup(c.q)
+	for _, g := range c.groups {
+		ids = append(ids, g.ID)
+	}
+	none := func(why string) section[diagnose.ExportedGroups] {
+		return never(diagnose.ExportedGroups{Reading: skipped(why)})
+	}
+	switch {
+	case p == nil:
+		return none("no Prometheus is configured")
+	case len(ids) == 0 || c.q.Target.Group == "" && !c.q.Scan && c.q.Target.Topic == "":
+		return none("only read for a question about groups")
+	}
+	fail := func(f failure) diagnose.ExportedGroups {
+		return diagnose.ExportedGroups{Reading: f.reading("prometheus", c.now())}
+	}
+	return begin(c.r, "group exporters", fail, func() diagnose.ExportedGroups {
+		return p.Groups(ctx, c.q.At, c.q.metricsRange, ids)
+	})
 }
 
 // maxClientIDs bounds the client metrics of one collection.

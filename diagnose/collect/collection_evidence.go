@@ -16,6 +16,7 @@ func (c *collection) evidence() diagnose.Evidence {
 		Brokers:        c.brokers(),
 		GroupsReading:  c.groupsReading(),
 		Groups:         c.groups,
+		Exported:       c.exported,
 		Watcher:        c.watcher,
 		ClientsReading: c.clients.reading,
 		Clients:        c.clients.clients,

@@ -46,6 +46,9 @@ type PrometheusConfig struct {
 	// ClientSelector holds matchers for consumers' own metrics, which usually
 	// carry other labels than the brokers'; empty = none.
 	ClientSelector string `yaml:"client_selector"`
+	// GroupSelector holds matchers for group exporters (kminion, kafka_exporter);
+	// empty = those of Selector.
+	GroupSelector string `yaml:"group_selector"`
 }
 
 // BrokerIDConfig reads broker ids off a label that this site uses for it.
@@ -83,6 +86,7 @@ func (c *PrometheusConfig) SetDirectory(dir string) { c.HTTP.SetDirectory(dir) }
 type settings struct {
 	base, external  *url.URL
 	cluster, client selector
+	groups          selector
 	idLabel         string
 	idPattern       *regexp.Regexp
 	overrides       map[diagnose.Signal]selector
@@ -95,7 +99,7 @@ type settings struct {
 // with the key it belongs to.
 func (c PrometheusConfig) check() (settings, error) {
 	s := settings{maxBody: c.MaxBodyBytes, http: c.HTTP.HTTPClientConfig, idLabel: c.BrokerID.Label}
-	var errs [8]error
+	var errs [9]error
 	s.base, errs[0] = checkURL("url", c.URL, true)
 	s.external, errs[1] = checkURL("external_url", c.ExternalURL, false)
 	s.cluster, errs[2] = checkMatchers("selector", c.Selector)
@@ -106,6 +110,7 @@ func (c PrometheusConfig) check() (settings, error) {
 		errs[6] = errors.New("max_body_bytes: must not be negative")
 	}
 	s.dialect, errs[7] = checkDialect(c.Dialect)
+	s.groups, errs[8] = checkMatchers("group_selector", c.GroupSelector)
 	if s.maxBody == 0 {
 		s.maxBody = DefaultMaxBodyBytes
 	}

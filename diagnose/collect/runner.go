@@ -60,6 +60,7 @@ type Runner struct {
 type metricsReader interface {
 	Brokers(ctx context.Context, at time.Time, rng time.Duration, known []BrokerInfo) PrometheusResult
 	Clients(ctx context.Context, at time.Time, rng time.Duration, clientIDs []string) (diagnose.Reading, []diagnose.Client)
+	Groups(ctx context.Context, at time.Time, rng time.Duration, ids []string) diagnose.ExportedGroups
 }
 
 // NewRunner prepares a Runner.

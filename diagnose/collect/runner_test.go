@@ -45,6 +45,10 @@ func (m *fakeMetrics) Clients(_ context.Context, at time.Time, _ time.Duration, 
 	return ok("prometheus", at), []diagnose.Client{{ClientID: ids[0]}}
 }
 
+func (m *fakeMetrics) Groups(_ context.Context, at time.Time, _ time.Duration, ids []string) diagnose.ExportedGroups {
+	return diagnose.ExportedGroups{Reading: ok("prometheus", at), Groups: []diagnose.ExportedGroup{{ID: ids[0], Exporter: "kminion"}}}
+}
+
 func (f *fakeKafka) runner(m metricsReader, w *Watcher) *Runner {
 	r := NewRunner(RunnerConfig{Cluster: "c1", Kafka: f.k, Watcher: w}, quiet())
 	r.metrics = m
