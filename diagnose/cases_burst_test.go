@@ -5,7 +5,7 @@ import "time"
 // syntheticCases lists every synthetic case of this package's own rules.
 func syntheticCases() []synthCase {
 	var out []synthCase
-	for _, cs := range [][]synthCase{burstCases(), thrashCases(), saturatedCases(), nearLimitCases(), sessionsDisabledCases(), epochCases(), misroutedCases(), followerCases(), turnoverCases(), leakCases(), lagCases(), quietCases(), undecidedCases(), membershipCases(), exportedCases()} {
+	for _, cs := range [][]synthCase{burstCases(), thrashCases(), saturatedCases(), nearLimitCases(), sessionsDisabledCases(), epochCases(), misroutedCases(), followerCases(), turnoverCases(), leakCases(), lagCases(), quietCases(), undecidedCases(), membershipCases(), exportedCases(), podCases()} {
 		out = append(out, cs...)
 	}
 	return out

@@ -42,8 +42,10 @@ type Evidence struct {
 	// Clients are client-side metrics, sorted by client id.
 	ClientsReading Reading  `json:"clients_reading"`
 	Clients        []Client `json:"clients,omitempty"`
-	// Pods has no collector yet; its reading says "skipped".
-	Pods Reading `json:"pods_reading"`
+	// Pods says how reading pods went, PodList holds those of the groups' members,
+	// sorted by namespace and name.
+	Pods    Reading `json:"pods_reading"`
+	PodList []Pod   `json:"pods,omitempty"`
 	// Logs says how reading log text went, LogText what was found in it.
 	Logs    Reading `json:"logs_reading"`
 	LogText LogText `json:"logs,omitzero"`

@@ -92,6 +92,8 @@ type loss struct {
 	called signalView
 	client clientView
 	coord  coordView
+	pod    podView
+	gc     gcView
 	// heard is what log text says about it.
 	heard testimony
 	// decision is which cause it was, as far as that can be told.

@@ -33,6 +33,12 @@ func (e Evidence) Lookup(path string) (any, bool) {
 		return e.lookupGroup(path)
 	case strings.HasPrefix(path, "clients["):
 		return e.lookupClient(path)
+	case strings.HasPrefix(path, "pods["):
+		for i := range e.PodList {
+			if rest, ok := strings.CutPrefix(path, "pods["+strconv.Itoa(i)+"]"); ok {
+				return member(e.PodList[i], e.PodList[i].Signals, rest)
+			}
+		}
 	default:
 		return walk(reflect.ValueOf(e), path)
 	}

@@ -82,6 +82,7 @@ func decide(l *loss) decision {
 		d.views = append(d.views, s.view(l))
 	}
 	l.heed(d.views)
+	l.heedPods(d.views)
 	d.leaveProven()
 	left := slices.DeleteFunc(slices.Clone(d.views), func(v view) bool { return v.fit == excluded })
 	slices.SortStableFunc(left, better)

@@ -58,6 +58,9 @@ func upper(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 // citations are the observations behind a finding, strongest first.
 func (l *loss) citations(c Class) []Citation {
 	out := append([]Citation{l.dropCitation()}, l.ownCitations(c)...)
+	if l.pod.ended == isYes {
+		out = append(out, l.pod.cites...)
+	}
 	if l.sil.known {
 		out = append(out, l.silenceCitation())
 	}
@@ -77,6 +80,12 @@ func (l *loss) citations(c Class) []Citation {
 	}
 	if l.coord.cite.Path != "" {
 		out = append(out, l.coord.cite)
+	}
+	if l.pod.ended != isYes {
+		out = append(out, l.pod.cites...)
+	}
+	if l.gc.cite.Path != "" && (c == SessionTimeout || c == ClientUnreachable) {
+		out = append(out, l.gc.cite)
 	}
 	return append(out, l.logCitations()...)
 }
@@ -163,8 +172,12 @@ func (l *loss) missing(c Class) []string {
 	if l.leave.answer == isYes && !l.s.f.e.Watcher.Usable() {
 		out = append(out, "whether the LeaveGroup request was another group's: the watcher was not running")
 	}
-	if c == ProcessGone || c == ProcessReplaced {
-		out = append(out, "why the process ended: pod and node evidence is not collected yet")
+	if (c == ProcessGone || c == ProcessReplaced) && l.pod.ended != isYes {
+		why := l.pod.why
+		if l.pod.ended == isNo {
+			why = "its " + l.pod.words
+		}
+		out = append(out, "why the process ended: "+why)
 	}
 	if (c == PollInterval || c == PollIntervalStatic) && l.back == nil {
 		out = append(out, "its return")
@@ -208,7 +221,7 @@ func (s *groupStory) blindFor(l *loss) []Need {
 func (l *loss) summary(c Class) string {
 	switch c {
 	case SessionTimeout:
-		return sessionSummary(l)
+		return strings.TrimSpace(sessionSummary(l) + " " + l.strain())
 	case ProcessGone:
 		return goneSummary(l)
 	case PollInterval:

@@ -42,6 +42,7 @@ func (l *loss) facts(mine []*loss) []Fact {
 	v.time("dropped_at", l.by)
 	l.timing(&v)
 	l.returning(&v)
+	l.podFacts(&v)
 	v.text("partitions", partitionNames(l.m.Partitions))
 	if n := len(l.m.Partitions); n > 0 {
 		v.count("partition_count", n)

@@ -87,6 +87,7 @@ func removals(e Evidence) []removal {
 		{"brokers", func(e *Evidence) { e.Brokers = nil }},
 		{"groups", func(e *Evidence) { e.Groups, e.GroupsReading = nil, skipped }},
 		{"exported groups", func(e *Evidence) { e.Exported = ExportedGroups{Reading: skipped} }},
+		{"pods", func(e *Evidence) { e.PodList, e.Pods = nil, skipped }},
 		{"watcher", func(e *Evidence) { e.Watcher = Watcher{Reading: skipped} }},
 		{"clients", func(e *Evidence) { e.Clients, e.ClientsReading = nil, skipped }},
 		{"logs", func(e *Evidence) { e.LogText, e.Logs = LogText{}, skipped }},

@@ -13,7 +13,7 @@ func processGoneRule() Rule {
 			"it has stayed away for twice its session timeout, or came back as a new process",
 		},
 		Corroboration: []string{
-			"pod or node evidence: killed, OOM, node lost",
+			"pod evidence: a container restarted (OOMKilled, Error), a process killed for memory, or the pod gone",
 			"membership before the window is known",
 		},
 		Source:   "Kafka GroupCoordinator heartbeat expiry; measured: kill -9 leaves errors 25 at 0 for ever",
@@ -77,6 +77,10 @@ func (l *loss) gonePossible() bool {
 }
 
 func goneSummary(l *loss) string {
+	if l.pod.ended == isYes {
+		return fmt.Sprintf("%s died: %s. It was dropped at %s, when %s had run out; %s.",
+			upper(l.name()), l.pod.words, clock(l.by), timeoutWords("session timeout", l.session()), l.returnWords())
+	}
 	limit := timeoutWords("session timeout", l.session())
 	if l.back != nil {
 		return fmt.Sprintf("%s died and was dropped at %s, when %s had run out; %s as a new process. The timeout only discovered it.", upper(l.name()), clock(l.by), limit, l.returnWords())

@@ -19,6 +19,7 @@ func sessionTimeoutRule() Rule {
 			"the member came back",
 			"the client's own time-between-poll-max is as long as the silence, or its own scrape has a gap that long: the process stood still",
 			"membership before the window is known",
+			"garbage collection or CPU throttling as long as the session timeout less a heartbeat interval names the reason; less refutes it",
 		},
 		Source:   "Kafka GroupCoordinator heartbeat expiry; measured: silence 6.0 s of 6 s in 5 runs, error 25 on either heartbeat or commit (a race)",
 		Explains: []Class{RebalanceStorm, LagStableGroup},
@@ -112,11 +113,16 @@ func sessionSummary(l *loss) string {
 	if !l.s.classic() && l.session() == 0 {
 		head = fmt.Sprintf("%s was dropped at %s; ", upper(l.name()), clock(l.by))
 	}
+	if l.back == nil && l.pod.ended == isNo {
+		return head + l.returnWords() + ". Its process stands still or cannot reach the broker: its " + l.pod.words + "."
+	}
 	if l.back == nil {
 		return head + l.returnWords() + ". Its process stands still, is gone, or cannot reach the broker."
 	}
 	head += l.returnWords() + ". "
 	switch {
+	case l.stoodStill() == isYes && l.strain() != "":
+		return head + fmt.Sprintf("Its own metrics show a hole of %s: the process stood still.", seconds(l.client.longest()))
 	case l.stoodStill() == isYes:
 		return head + fmt.Sprintf("Its own metrics show a hole of %s: the process stood still (GC, CPU throttling, frozen host).", seconds(l.client.longest()))
 	default:

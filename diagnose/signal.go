@@ -85,6 +85,9 @@ const (
 	SignalLastHeartbeat Signal = "client.last_heartbeat_seconds_ago"
 	// SignalRebalances is a counter, rebalance-total.
 	SignalRebalances Signal = "client.rebalance_total"
+	// SignalGC counts seconds spent in garbage collection by the client's JVM, one
+	// series a collector (label gc). Concurrent collectors are among them.
+	SignalGC Signal = "client.gc_seconds"
 )
 
 // BrokerSignals lists every broker signal in the order of their names.
@@ -101,7 +104,7 @@ func BrokerSignals() []Signal {
 
 // ClientSignals lists every client signal in the order of their names.
 func ClientSignals() []Signal {
-	return sorted([]Signal{SignalPollMax, SignalLastPoll, SignalLastHeartbeat, SignalRebalances})
+	return sorted([]Signal{SignalPollMax, SignalLastPoll, SignalLastHeartbeat, SignalRebalances, SignalGC})
 }
 
 func sorted(s []Signal) []Signal {

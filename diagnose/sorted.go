@@ -18,6 +18,7 @@ func (e Evidence) Sorted() Evidence {
 	e.Clients = mapped(ordered(e.Clients, compareClients), sortedClient)
 	e.Watcher.Losses = ordered(e.Watcher.Losses, compareLosses)
 	e.Watcher.StableGroups = ordered(e.Watcher.StableGroups, func(a, b CoordinatorGroups) int { return cmp.Compare(a.Broker, b.Broker) })
+	e.PodList = mapped(ordered(e.PodList, comparePods), sortedPod)
 	e.Exported = sortedExported(e.Exported)
 	e.LogText = sortedLogText(e.LogText)
 	return e

@@ -49,6 +49,11 @@ func (e Evidence) Validate() error {
 		ids[g.ID] = true
 	}
 	e.Exported.validate(bad)
+	for _, p := range e.PodList {
+		if p.Name == "" {
+			bad("field pods: a pod has no name")
+		}
+	}
 	e.LogText.validate(bad)
 	for _, s := range statuses(e) {
 		if !s.status.valid() {

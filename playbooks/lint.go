@@ -20,7 +20,7 @@ const (
 	maxCommand = 500
 	maxMeaning = 240
 	maxImpact  = 300
-	maxSteps   = 8
+	maxSteps   = 10
 )
 
 var stepID = regexp.MustCompile(`^[a-z][a-z0-9-]{1,39}$`)

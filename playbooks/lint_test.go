@@ -73,7 +73,7 @@ func TestLintFindsFaults(t *testing.T) {
 		{"avoid without a reason", ", why: Because.", "", "says what not to do (text) and the reason (why)"},
 		{"too long", "text: Cap it at {records}.", "text: " + strings.Repeat("long ", 200), "at most 700 fit the card"},
 		{"bad id", "- id: cap", "- id: Cap It", "p.yaml:5:9: steps[0].id: an id is"},
-		{"no steps", good[strings.Index(good, "steps:"):], "steps: []\n", "a playbook has 1 to 8 steps"},
+		{"no steps", good[strings.Index(good, "steps:"):], "steps: []\n", "a playbook has 1 to 10 steps"},
 		{"name taken", "name: records", "name: members", "the name members is taken"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

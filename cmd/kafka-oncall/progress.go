@@ -33,7 +33,7 @@ func (p progress) done(e diagnose.Evidence) {
 		r    diagnose.Reading
 	}{
 		{"broker metrics", e.Metrics.Reading}, {"cluster", e.Cluster.Reading}, {"groups", e.GroupsReading}, {"client metrics", e.ClientsReading},
-		{"group exporter", e.Exported.Reading},
+		{"group exporter", e.Exported.Reading}, {"pods", e.Pods},
 	} {
 		if x.r.Known() == diagnose.StatusSkipped {
 			continue

@@ -23,23 +23,26 @@ const maxAskedClients = 200
 //	    rules, or with Confluent's rules; agents before 1.0 keep _total
 //	kafka_consumer_…                     Micrometer, jmx_exporter's connect rules
 //	    (which drop time-between-poll-max), OpenTelemetry's agent
+//	org_apache_kafka_consumer_…          pushed through a broker's plug-in (KIP-714)
 //
 // The units are Kafka's own in all of them: ms and seconds as the name says.
 func clientSeries() map[diagnose.Signal][]string {
 	return map[diagnose.Signal][]string{
 		diagnose.SignalPollMax: {
-			"kafka_consumer_consumer_metrics_time_between_poll_max", "kafka_consumer_time_between_poll_max",
+			"kafka_consumer_consumer_metrics_time_between_poll_max", "kafka_consumer_time_between_poll_max", "org_apache_kafka_consumer_time_between_poll_max",
 		},
 		diagnose.SignalLastPoll: {
-			"kafka_consumer_consumer_metrics_last_poll_seconds_ago", "kafka_consumer_last_poll_seconds_ago",
+			"kafka_consumer_consumer_metrics_last_poll_seconds_ago", "kafka_consumer_last_poll_seconds_ago", "org_apache_kafka_consumer_last_poll_seconds_ago",
 		},
 		diagnose.SignalLastHeartbeat: {
 			"kafka_consumer_consumer_coordinator_metrics_last_heartbeat_seconds_ago",
 			"kafka_consumer_coordinator_last_heartbeat_seconds_ago", "kafka_consumer_last_heartbeat_seconds_ago",
+			"org_apache_kafka_consumer_coordinator_last_heartbeat_seconds_ago",
 		},
 		diagnose.SignalRebalances: {
 			"kafka_consumer_consumer_coordinator_metrics_rebalance", "kafka_consumer_consumer_coordinator_metrics_rebalance_total",
 			"kafka_consumer_coordinator_rebalance_total", "kafka_consumer_coordinator_rebalance", "kafka_consumer_rebalance_total",
+			"org_apache_kafka_consumer_coordinator_rebalance_total",
 		},
 	}
 }
@@ -76,6 +79,7 @@ func (p *Prometheus) Clients(ctx context.Context, at time.Time, rng time.Duratio
 		return a.reading, nil
 	}
 	out := p.clients(byKey, a.reading, at, rng)
+	p.addGC(ctx, at, rng, byKey, out)
 	switch {
 	case len(out) == 0 && a.reading.Status == diagnose.StatusOK:
 		a.reading.Status, a.reading.Hint = diagnose.StatusNotExported, clientHint
@@ -188,6 +192,9 @@ func (p *Prometheus) clients(cs []oneClient, base diagnose.Reading, at time.Time
 	for _, c := range cs {
 		cl := diagnose.Client{ClientID: c.id, Instance: instanceOf(c.target.labels), Signals: map[diagnose.Signal]diagnose.Metric{}}
 		for _, sig := range diagnose.ClientSignals() {
+			if sig == diagnose.SignalGC {
+				continue // addGC
+			}
 			m := diagnose.Metric{Reading: base}
 			name := series[sig][0]
 			for _, f := range c.target.best(sig) {

@@ -23,6 +23,7 @@ type collection struct {
 	prom     PrometheusResult
 	clients  clientsResult
 	exported diagnose.ExportedGroups
+	pods     podsResult
 	watcher  diagnose.Watcher
 	logs     lokiResult
 	scan     scanResult
@@ -36,6 +37,11 @@ type collection struct {
 type sweepResult struct {
 	*sweep
 	failed diagnose.Reading
+}
+
+type podsResult struct {
+	reading diagnose.Reading
+	pods    []diagnose.Pod
 }
 
 type clientsResult struct {
@@ -73,10 +79,12 @@ func (c *collection) run(outer context.Context) {
 	c.groups = begin(c.r, "chosen groups", noGroups, func() []diagnose.Group { return c.buildGroups(ctx, chosen, histories) }).wait(outer)
 	clients := c.beginClients(ctx)
 	exported := c.beginExported(ctx)
+	pods := c.beginPods(ctx)
 	again := c.beginSecondSample(ctx)
 	c.addSample(again.wait(outer))
 	c.clients = clients.wait(outer)
 	c.exported = exported.wait(outer)
+	c.pods = pods.wait(outer)
 	c.facts = facts.wait(outer)
 	c.exists = c.subject(ctx)
 	c.prom = prom.wait(outer)
@@ -292,23 +300,49 @@ func (c *collection) beginClients(ctx context.Context) section[clientsResult] {
 	})
 }
 
+// beginPods looks for the pods behind the members' addresses.
+func (c *collection) beginPods(ctx context.Context) section[podsResult] {
+	p := c.r.metrics
+	hosts := c.ofMembers(func(_, host string) string { return host })
+	switch {
+	case p == nil:
+		return never(podsResult{reading: skipped("no Prometheus is configured")})
+	case len(c.groups) == 0 || c.q.Target.Group == "" && !c.q.Scan:
+		return never(podsResult{reading: skipped("only read for a question about groups")})
+	case len(hosts) == 0:
+		return never(podsResult{reading: diagnose.Reading{Status: diagnose.StatusEmpty, AsOf: c.now(), Source: "prometheus",
+			Error: "no member of the group is known, so there is no address to look for"}})
+	}
+	fail := func(f failure) podsResult { return podsResult{reading: f.reading("prometheus", c.now())} }
+	return begin(c.r, "pods", fail, func() podsResult {
+		r, pods := p.Pods(ctx, c.q.At, c.q.metricsRange, hosts)
+		return podsResult{r, pods}
+	})
+}
+
 // clientIDs are those of the groups' members, present and past.
 func (c *collection) clientIDs() []string {
+	return c.ofMembers(func(client, _ string) string { return client })
+}
+
+// ofMembers collects something of the groups' members, present and past: sorted,
+// each once, bounded.
+func (c *collection) ofMembers(what func(client, host string) string) []string {
 	seen := map[string]bool{}
 	for _, g := range c.groups {
 		for _, s := range g.Snapshots {
 			for _, m := range s.Members {
-				seen[m.ClientID] = true
+				seen[what(m.ClientID, m.Host)] = true
 			}
 		}
 		for _, rec := range g.History.Records {
 			for _, m := range rec.Members {
-				seen[m.ClientID] = true
+				seen[what(m.ClientID, m.Host)] = true
 			}
 		}
 		for _, l := range c.watcher.Losses {
 			if l.Group == g.ID {
-				seen[l.ClientID] = true
+				seen[what(l.ClientID, l.Host)] = true
 			}
 		}
 	}

@@ -20,7 +20,8 @@ func (c *collection) evidence() diagnose.Evidence {
 		Watcher:        c.watcher,
 		ClientsReading: c.clients.reading,
 		Clients:        c.clients.clients,
-		Pods:           skipped("pods are not read yet"),
+		Pods:           c.pods.reading,
+		PodList:        c.pods.pods,
 		Logs:           c.logs.reading,
 		LogText:        c.logs.text,
 	}

@@ -452,7 +452,7 @@ func TestClientsFromRecordedScrapes(t *testing.T) {
 		p := prom(t, st, PrometheusConfig{})
 		ids := []string{"lab-java-classic", "lab-java-consumer", "no-such-client"}
 		r, clients := p.Clients(t.Context(), at, lookBack, ids)
-		if !r.OK() || len(clients) != 1 || clients[0].Instance != "app-1:9404" || p.Stats().Requests != 1 {
+		if !r.OK() || len(clients) != 1 || clients[0].Instance != "app-1:9404" || p.Stats().Requests != 2 {
 			t.Fatalf("%s: %+v, %+v after %d queries", sample, r, clients, p.Stats().Requests)
 		}
 		for _, e := range lines {

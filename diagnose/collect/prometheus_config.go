@@ -49,6 +49,9 @@ type PrometheusConfig struct {
 	// GroupSelector holds matchers for group exporters (kminion, kafka_exporter);
 	// empty = those of Selector.
 	GroupSelector string `yaml:"group_selector"`
+	// PodSelector holds matchers for kube-state-metrics and cAdvisor; needed
+	// where one Prometheus sees several Kubernetes clusters; empty = none.
+	PodSelector string `yaml:"pod_selector"`
 }
 
 // BrokerIDConfig reads broker ids off a label that this site uses for it.
@@ -86,7 +89,7 @@ func (c *PrometheusConfig) SetDirectory(dir string) { c.HTTP.SetDirectory(dir) }
 type settings struct {
 	base, external  *url.URL
 	cluster, client selector
-	groups          selector
+	groups, pods    selector
 	idLabel         string
 	idPattern       *regexp.Regexp
 	overrides       map[diagnose.Signal]selector
@@ -99,7 +102,7 @@ type settings struct {
 // with the key it belongs to.
 func (c PrometheusConfig) check() (settings, error) {
 	s := settings{maxBody: c.MaxBodyBytes, http: c.HTTP.HTTPClientConfig, idLabel: c.BrokerID.Label}
-	var errs [9]error
+	var errs [10]error
 	s.base, errs[0] = checkURL("url", c.URL, true)
 	s.external, errs[1] = checkURL("external_url", c.ExternalURL, false)
 	s.cluster, errs[2] = checkMatchers("selector", c.Selector)
@@ -111,6 +114,7 @@ func (c PrometheusConfig) check() (settings, error) {
 	}
 	s.dialect, errs[7] = checkDialect(c.Dialect)
 	s.groups, errs[8] = checkMatchers("group_selector", c.GroupSelector)
+	s.pods, errs[9] = checkMatchers("pod_selector", c.PodSelector)
 	if s.maxBody == 0 {
 		s.maxBody = DefaultMaxBodyBytes
 	}

@@ -291,7 +291,7 @@ func TestClientSpellings(t *testing.T) {
 	}
 	p := prom(t, l.st, PrometheusConfig{})
 	r, clients := p.Clients(t.Context(), lookAt, lookBack, []string{"app.2", "app.0", "app.1", "app.0", ""})
-	if !r.OK() || len(clients) != 3 || p.Stats().Requests != 1 {
+	if !r.OK() || len(clients) != 3 || p.Stats().Requests != 2 {
 		t.Fatalf("%+v %+v", r, clients)
 	}
 	for i, c := range clients {

@@ -56,11 +56,12 @@ type Runner struct {
 	topo *topology // the last one read, for when Kafka does not answer
 }
 
-// metricsReader is what the runner needs of [Prometheus].
+// metricsReader is what the runner needs of [Prometheus]: its four questions.
 type metricsReader interface {
 	Brokers(ctx context.Context, at time.Time, rng time.Duration, known []BrokerInfo) PrometheusResult
 	Clients(ctx context.Context, at time.Time, rng time.Duration, clientIDs []string) (diagnose.Reading, []diagnose.Client)
 	Groups(ctx context.Context, at time.Time, rng time.Duration, ids []string) diagnose.ExportedGroups
+	Pods(ctx context.Context, at time.Time, rng time.Duration, hosts []string) (diagnose.Reading, []diagnose.Pod)
 }
 
 // NewRunner prepares a Runner.

@@ -23,6 +23,7 @@ import (
 type fakeMetrics struct {
 	brokers func(ctx context.Context, known []BrokerInfo) PrometheusResult
 	asked   []string // client ids
+	hosts   []string
 	rng     time.Duration
 }
 
@@ -47,6 +48,11 @@ func (m *fakeMetrics) Clients(_ context.Context, at time.Time, _ time.Duration, 
 
 func (m *fakeMetrics) Groups(_ context.Context, at time.Time, _ time.Duration, ids []string) diagnose.ExportedGroups {
 	return diagnose.ExportedGroups{Reading: ok("prometheus", at), Groups: []diagnose.ExportedGroup{{ID: ids[0], Exporter: "kminion"}}}
+}
+
+func (m *fakeMetrics) Pods(_ context.Context, at time.Time, _ time.Duration, hosts []string) (diagnose.Reading, []diagnose.Pod) {
+	m.hosts = hosts
+	return ok("prometheus", at), nil
 }
 
 func (f *fakeKafka) runner(m metricsReader, w *Watcher) *Runner {
@@ -163,6 +169,9 @@ func TestCollectForAGroup(t *testing.T) {
 		}
 		if want := []string{"app-1", "client-gone", "client-stays"}; !slices.Equal(m.asked, want) {
 			t.Errorf("asked for the metrics of %v, want %v", m.asked, want)
+		}
+		if len(m.hosts) == 0 || !e.Pods.OK() || len(e.Exported.Groups) != 1 || e.Exported.Groups[0].ID != "orders" {
+			t.Errorf("pods of %v, %+v; exporters %+v", m.hosts, e.Pods, e.Exported)
 		}
 		if len(e.Clients) != 1 || e.Watcher.Status != diagnose.StatusSkipped || e.Logs.Status != diagnose.StatusSkipped {
 			t.Errorf("clients %v, watcher %+v, logs %+v", e.Clients, e.Watcher, e.Logs)
