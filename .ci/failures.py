@@ -19,4 +19,4 @@ with open(sys.argv[1], encoding="utf-8", errors="replace") as events:
             bad.append(key)
 for key in bad:
     print("---", *(part for part in key if part))
-    print("".join(lines[key])[-6000:])
+    print("".join(lines[key])[-12000:])

@@ -34,6 +34,9 @@ func blastGroups(f *facts, primary Finding) []string {
 	if g := f.subjectGroup(primary.Subject); g != nil {
 		return []string{g.ID}
 	}
+	if primary.Class == CoordinatorTrouble {
+		return f.troubled(primary.Subject)
+	}
 	var out []string
 	if b := f.subjectBroker(primary.Subject); b != nil {
 		for _, d := range b.Demand.ByGroup {
@@ -41,6 +44,23 @@ func blastGroups(f *facts, primary Finding) []string {
 		}
 	}
 	return out
+}
+
+// troubled are the groups that a coordinator in trouble dropped members of.
+func (f *facts) troubled(subject string) []string {
+	for _, b := range f.br {
+		if b.subject() != subject {
+			continue
+		}
+		var mine []*loss
+		for _, s := range f.m.stories {
+			if s.g.Coordinator == b.ID {
+				mine = append(mine, s.decidedFor(CoordinatorTrouble)...)
+			}
+		}
+		return f.m.hurtWith(b.ID, mine)
+	}
+	return nil
 }
 
 // groupTopics are the topics assigned in the group's latest state.

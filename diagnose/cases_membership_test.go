@@ -4,7 +4,7 @@ import "time"
 
 func membershipCases() []synthCase {
 	var out []synthCase
-	for _, cs := range [][]synthCase{sessionCases(), goneCases(), pollCases(), joinCases(), deployCases(), doubtCases()} {
+	for _, cs := range [][]synthCase{sessionCases(), goneCases(), pollCases(), joinCases(), deployCases(), doubtCases(), causeCases()} {
 		out = append(out, cs...)
 	}
 	return out
@@ -61,7 +61,6 @@ func sessionCases() []synthCase {
 	return []synthCase{
 		{class, "default-timeouts", "session 45 s, poll 300 s, dropped 47 s after the last commit; no client metrics", truth, SessionTimeout, Likely, not, stalled().evidence()},
 		{class, "client-stood-still", "time-between-poll-max 58 s, no scrape meanwhile", truth, SessionTimeout, Confirmed, not, with(func(x *tale) { x.polls = frozenPolls(ago(lasting(179)), ago(lasting(121))) })},
-		{class, "client-kept-polling", "time-between-poll-max stayed at 0.6 s", "the network between the client and its coordinator was silent", SessionTimeout, Likely, not, with(func(x *tale) { x.polls = frozenPolls(t0, t0) })},
 		{class, "no-broker-metrics", "error and request counters are not exported", truth, SessionTimeout, Likely, not, with(func(x *tale) { x.change = noBrokerMetrics })},
 		{class, "no-watcher", "the watcher was not running; the offsets topic has the baseline", truth, SessionTimeout, Likely, not, with(func(x *tale) { x.change = noWatcher })},
 		{class, "forbidden-offsets", "no READ on __consumer_offsets: admin API, watcher and metrics only", truth, SessionTimeout, Likely, not, with(func(x *tale) { x.change = noOffsets })},
@@ -88,9 +87,6 @@ func goneCases() []synthCase {
 		{class, "away", "away for 133 s with a session timeout of 45 s; nobody called with its id", truth, ProcessGone, Likely, not, gone(func(*tale) {})},
 		{class, "restarted", "a new process of the same client id came 15 s after the drop; nobody called with the old id", truth + " and started again", ProcessGone, Likely, not, gone(func(x *tale) {
 			x.turns = stalled().turns
-		})},
-		{class, "replaced", "a new process of the same client id joined while the old one was still listed", truth + " and replaced at once", ProcessGone, Likely, not, gone(func(x *tale) {
-			x.turns[1] = turn{start: ago(lasting(165)), at: ago(lasting(133)), members: []who{aliceAgain, bob}, listed: []string{alice.id}}
 		})},
 		{class, "near-called", "as away, but one heartbeat with the old id was refused", "the process lives", SessionTimeout, Provisional, []Class{ProcessGone}, gone(func(x *tale) {
 			x.events = map[Signal][]event{SignalHeartbeat25: {{ago(lasting(60)), 1}}}
@@ -144,12 +140,6 @@ func pollCases() []synthCase {
 			x.events = map[Signal][]event{SignalLeaveRequests: {{ago(lasting(123)), 1}}}
 		})},
 		{class, "near-slow-survivor", "a session timeout beside a slow survivor: the record comes 310 s after the last commit", "the process stood still for 60 s", SessionTimeout, Likely, []Class{PollInterval}, with(slowSurvivor)},
-		{class, "near-static", "a static member, dropped 347 s after its last commit, no LeaveGroup", "one batch was too slow; a static member does not leave", SessionTimeout, Provisional, []Class{PollInterval, ProcessGone}, with(func(x *tale) {
-			static, again := alice, aliceAgain
-			static.instance, again.instance = "a", "a"
-			x.turns = []turn{settled(static, bob), {start: ago(lasting(75)), at: ago(lasting(73)), members: []who{bob}}}
-			x.events = nil
-		})},
 		{class, "near-kgo", "the same, by a client that has no poll limit", "a franz-go client was closed while it was busy", RollingDeploy, Provisional, []Class{PollInterval}, with(func(x *tale) {
 			kgo := alice
 			kgo.client = "kgo"
@@ -267,24 +257,6 @@ func deployCases() []synthCase {
 func doubtCases() []synthCase {
 	class := "undecided"
 	return []synthCase{
-		{class, "coordinator-restarted", "the coordinator started between the last commit and the drop", "members could not reach the new coordinator in time", Undecided, Open, []Class{SessionTimeout, ProcessGone}, func() Evidence {
-			x := stalled()
-			x.change = func(e *Evidence) {
-				for i := range e.Brokers {
-					if e.Brokers[i].ID == 2 {
-						m := e.Brokers[i].Signals[SignalProcessStart]
-						m.Series = []Series{{Samples: []Sample{{T: ago(lasting(150)), V: float64(ago(lasting(170)).Unix())}, {T: ago(lasting(5)), V: float64(ago(lasting(170)).Unix())}}}}
-						e.Brokers[i].Signals[SignalProcessStart] = m
-					}
-				}
-			}
-			return x.evidence()
-		}()},
-		{class, "two-groups-at-once", "two groups of one coordinator lost members at the same moment", "the coordinator was frozen", Undecided, Open, []Class{SessionTimeout, ProcessGone, PollInterval}, func() Evidence {
-			x := stalled()
-			x.strangers = []Loss{{Group: "billing", Coordinator: 2, MemberID: "billing-1", ClientID: "billing", Host: "/10.2.7.77", After: ago(lasting(140)), By: ago(lasting(133))}}
-			return x.evidence()
-		}()},
 		{class, "no-baseline", "the first record that is left was written after the drop, and the watcher was not running", "a process stood still", Undecided, Open, []Class{Quiet, SessionTimeout, RollingDeploy}, func() Evidence {
 			x := stalled()
 			x.change = func(e *Evidence) {
@@ -293,22 +265,6 @@ func doubtCases() []synthCase {
 				g.History.Records, g.History.Baseline = g.History.Records[2:], false
 				g.Snapshots = g.Snapshots[len(g.Snapshots)-1:]
 				g.Snapshots[0].At = g.Snapshots[0].Until
-			}
-			return x.evidence()
-		}()},
-		{class, "stray-commits", "commits are refused all the time and nobody lost membership", "an admin tool commits to a live group", Undecided, Open, []Class{SessionTimeout, Quiet}, func() Evidence {
-			x := tale{turns: []turn{settled(alice, bob)}, stable: 11, events: map[Signal][]event{SignalOffsetCommit25: waves(8, ago(lasting(500)), ago(lasting(300)), ago(lasting(100)))}}
-			return x.evidence()
-		}()},
-		{class, "admin-removal", "two LeaveGroup requests took out both members at once, and both called with their old ids afterwards", "an operator removed the members", Undecided, Open, []Class{SessionTimeout, ProcessGone, PollInterval, RollingDeploy}, func() Evidence {
-			x := tale{
-				turns: []turn{
-					settled(alice, bob),
-					{start: ago(lasting(120)), at: ago(lasting(120)), members: nil},
-					{start: ago(lasting(119)), at: ago(lasting(118)), members: []who{aliceAgain, person("b", 2)}},
-				},
-				events: map[Signal][]event{SignalLeaveRequests: {{ago(lasting(120)), 2}}, SignalHeartbeat25: {{ago(lasting(119)), 2}}},
-				stable: 11,
 			}
 			return x.evidence()
 		}()},

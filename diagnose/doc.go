@@ -25,6 +25,13 @@
 //     it explains. The corpus folder, the playbook and the docs page have the
 //     same name.
 //
+// Lost members are weighed one by one (membership_decide.go). Each class that can
+// drop a member has a view of the loss in its rule file: excluded, possible, it
+// fits, or proven by an observation that only this class makes. What is proven
+// stands alone; else what fits is the finding, the commoner one first, and the
+// others are its alternatives. A new kind of evidence (a log line, a pod event)
+// comes in through these views: it proves one class or excludes another.
+//
 // To follow a verdict: evidence.go (what is known) → facts.go (what follows
 // from it) → the class's rule file → classify.go (ranking, confidence,
 // alternatives).

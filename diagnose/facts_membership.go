@@ -32,6 +32,9 @@ type groupStory struct {
 	owned  map[string][]int
 	// changes remembers the answers of change, by record.
 	changes map[int]memberChange
+	// rebirth is the moment at which the group's state began anew, nil if it did
+	// not.
+	rebirth *rebirth
 }
 
 // listing is the member list as one record or snapshot shows it.
@@ -122,6 +125,7 @@ func newMembership(f *facts) membership {
 		}
 	}
 	for _, s := range m.stories {
+		s.rebirth = s.reborn()
 		for _, l := range s.losses {
 			l.observe(m)
 			l.decision = decide(l)

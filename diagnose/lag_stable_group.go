@@ -130,6 +130,7 @@ func lagSymptoms(f *facts) []symptom {
 		s := symptom{
 			Subject:    subjectGroup(g.ID),
 			ByAny:      true,
+			Under:      subjectBroker(g.Coordinator),
 			Text:       words + " while membership was not stable",
 			Citations:  []Citation{cite(groupPath(g.ID, "lag"), words, g.LagReading)},
 			Candidates: []Alternative{{RebalanceStorm, "rebalances stop the consumption again and again"}},

@@ -118,7 +118,7 @@ func (l *loss) heed(views []view) {
 				l.heard.class = "" // an observation speaks against it
 				return
 			}
-			if v.class == t.class {
+			if v.class == t.class && v.fit != proven {
 				views[i] = match(v.class, t.because)
 			}
 		}

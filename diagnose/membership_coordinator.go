@@ -11,24 +11,43 @@ type coordView struct {
 	// well is yes when it served others all the time, no when something points
 	// to it.
 	well tri
+	// sure says that what points to it leaves no room for a client's fault.
+	sure bool
+	// kind is "frozen", "started", "overloaded" or "several groups"; empty
+	// unless something points to it.
+	kind string
 	why  string
 	cite Citation
 }
 
+// The kinds of trouble a coordinator can be in.
+const (
+	coordFrozen     = "frozen"
+	coordStarted    = "started"
+	coordOverloaded = "overloaded"
+	coordMany       = "several groups"
+)
+
+// newCoordView asks first what shows that the coordinator was well: a commit of
+// another member that was accepted meanwhile outweighs any coincidence.
 func newCoordView(l *loss, m membership) coordView {
-	if v, ok := l.coordSuspect(m); ok {
-		return v
-	}
 	if l.sil.steady {
 		c := l.s.g.History.Commits[l.sil.served]
 		return coordView{well: isYes, why: "commits of other members were accepted meanwhile", cite: cite(
 			groupPath(l.s.g.ID, fmt.Sprintf("history.commits[%d]", l.sil.served)),
 			fmt.Sprintf("another member's commit was accepted at %s", clock(c.At)), l.s.g.History.Reading)}
 	}
-	if n, hurt, ok := l.s.neighbours(); ok && n > 0 && hurt <= 1 {
+	if v, ok := l.coordSuspect(m); ok {
+		return v
+	}
+	if n, hurt, ok := l.s.neighbours(); ok && n > 0 && (hurt <= 1 || n > hurt) {
 		w := l.s.f.e.Watcher.Reading
 		return coordView{well: isYes, why: fmt.Sprintf("%s on broker %d kept their members", plural(n, "other group", "other groups"), l.s.g.Coordinator), cite: cite(
 			"watcher.stable_groups", fmt.Sprintf("%s on broker %d kept their members", plural(n, "other group", "other groups"), l.s.g.Coordinator), w)}
+	}
+	if l.together > 1 && l.survivors == 0 {
+		// One group alone: its clients may share a host or a network.
+		return coordView{why: fmt.Sprintf("all %d members were dropped at the same moment, at %s, and no other group shows whether the coordinator was well", l.together, clock(l.by))}
 	}
 	return coordView{why: "no other group or member shows whether the coordinator was well"}
 }
@@ -50,47 +69,107 @@ func (s *groupStory) neighbours() (stable, hurt int, ok bool) {
 // coordSuspect looks for what points to the coordinator.
 func (l *loss) coordSuspect(m membership) (coordView, bool) {
 	moment := time.Duration(l.s.f.l.SameMomentMS) * time.Millisecond
-	if n, at := m.sameMoment(l, moment); n > 0 {
-		return coordView{well: isNo, why: fmt.Sprintf("%s on broker %d lost members at the same moment, %s", plural(n, "other group", "other groups"), l.s.g.Coordinator, clock(at)), cite: Citation{
-			Path: "watcher.losses", Value: fmt.Sprintf("%s of the same coordinator lost members at %s", plural(n, "other group", "other groups"), clock(at)), Source: l.s.f.e.Watcher.Source}}, true
-	}
+	groups, at := m.sameMoment(l, moment)
 	if b := l.s.coordinator(); b != nil {
-		if v, ok := l.coordRestart(b); ok {
-			return v, true
-		}
-		if v, ok := l.coordHole(b); ok {
-			return v, true
+		for _, look := range []func(*brokerFacts, int) (coordView, bool){l.coordRestart, l.coordHole} {
+			if v, ok := look(b, groups); ok {
+				return v, true
+			}
 		}
 	}
-	if l.together > 1 && l.survivors == 0 && !l.leftAtOnce() {
-		if n, hurt, ok := l.s.neighbours(); !ok || n == 0 || hurt > 1 {
-			return coordView{well: isNo, why: fmt.Sprintf("all %d members were dropped at the same moment, at %s", l.together, clock(l.by)), cite: l.dropCitation()}, true
-		}
+	if groups > 0 && !l.mostKept() {
+		words := fmt.Sprintf("%s of the same coordinator lost members at %s", plural(groups, "other group", "other groups"), clock(at))
+		return coordView{well: isNo, sure: l.survivors == 0, kind: coordMany, why: fmt.Sprintf("%s on broker %d lost members at the same moment, %s", plural(groups, "other group", "other groups"), l.s.g.Coordinator, clock(at)),
+			cite: m.momentCitation(l, moment, words)}, true
+	}
+	if b := l.s.coordinator(); b != nil && m.others(l) > 0 {
+		return l.coordOverload(b)
 	}
 	return coordView{}, false
 }
 
+// mostKept says that more of the coordinator's groups kept their members than
+// lost some: their clients share something else, a host perhaps.
+func (l *loss) mostKept() bool {
+	n, hurt, ok := l.s.neighbours()
+	return ok && n > hurt
+}
+
 // coordRestart: a coordinator that has just loaded the group re-arms every
-// session; whoever does not reach it in time is dropped one session later. A
-// commit after the start shows that it had been reached.
-func (l *loss) coordRestart(b *brokerFacts) (coordView, bool) {
+// session; whoever does not reach it in time is dropped exactly one session
+// later. A commit after the start shows that it had been reached.
+func (l *loss) coordRestart(b *brokerFacts, groups int) (coordView, bool) {
 	if b.start.IsZero() || !b.start.After(l.quietSince()) || b.start.After(l.by) {
 		return coordView{}, false
 	}
-	return coordView{well: isNo, why: fmt.Sprintf("broker %d, the coordinator, started at %s, shortly before the drop", b.ID, clock(b.start)), cite: b.cite(SignalProcessStart, "process start "+clock(b.start))}, true
+	later := l.by.Sub(b.start)
+	timely := l.session() > 0 && later >= l.silentAtLeast() && later <= l.session()+loading
+	return coordView{well: isNo, sure: timely && (l.survivors == 0 || groups > 0), kind: coordStarted,
+		why:  fmt.Sprintf("broker %d, the coordinator, started at %s, %s before the drop", b.ID, clock(b.start), span(later)),
+		cite: b.cite(SignalProcessStart, "process start "+clock(b.start))}, true
 }
 
-// coordHole: a frozen broker cannot be scraped.
-func (l *loss) coordHole(b *brokerFacts) (coordView, bool) {
+// loading is how long a broker may take from its start to the groups' load.
+const loading = time.Minute
+
+// coordHole: a frozen broker cannot be scraped. Its timers run out as it wakes,
+// so the drop comes at the end of the hole.
+func (l *loss) coordHole(b *brokerFacts, groups int) (coordView, bool) {
 	from := l.quietSince()
 	need := max(l.silentAtLeast(), 5*b.sc.every/2)
 	for i := 1; i < len(b.sc.times); i++ {
 		a, z := b.sc.times[i-1], b.sc.times[i]
-		if z.Sub(a) >= need && z.After(from) && a.Before(l.by) && need > 0 {
-			return coordView{well: isNo, why: fmt.Sprintf("broker %d, the coordinator, could not be scraped for %s from %s", b.ID, span(z.Sub(a)), clock(a)), cite: b.cite(SignalErrorsAny, fmt.Sprintf("no scrape from %s to %s", clock(a), clock(z)))}, true
+		if z.Sub(a) < need || !z.After(from) || !a.Before(l.by) || need <= 0 {
+			continue
 		}
+		if l.s.f.unscraped(a, z, b) {
+			continue
+		}
+		waking := !l.by.Before(a.Add(need-b.sc.every)) && !l.by.After(z.Add(b.sc.every))
+		return coordView{well: isNo, sure: waking && (l.survivors == 0 || groups > 0), kind: coordFrozen,
+			why:  fmt.Sprintf("broker %d, the coordinator, could not be scraped for %s from %s", b.ID, span(z.Sub(a)), clock(a)),
+			cite: b.cite(SignalErrorsAny, fmt.Sprintf("no scrape from %s to %s", clock(a), clock(z)))}, true
 	}
 	return coordView{}, false
+}
+
+// unscraped says that no other broker was scraped in a span either: then it was
+// the monitoring that stood still.
+func (f *facts) unscraped(from, to time.Time, but *brokerFacts) bool {
+	others := false
+	for _, b := range f.br {
+		if b == but || len(b.sc.times) == 0 {
+			continue
+		}
+		others = true
+		for _, t := range b.sc.times {
+			if t.After(from.Add(b.sc.every)) && t.Before(to.Add(-b.sc.every)) {
+				return false
+			}
+		}
+	}
+	return others
+}
+
+// slowHeartbeatMS is the 99th percentile of a heartbeat's time at the broker
+// from which it counts as overloaded. A healthy one takes a few milliseconds; no
+// run has measured the limit itself.
+const slowHeartbeatMS = 1000
+
+// coordOverload: heartbeats took over a second at the broker. It is asked for
+// only when several groups lost members.
+func (l *loss) coordOverload(b *brokerFacts) (coordView, bool) {
+	worst := 0.0
+	for _, v := range b.gauge(SignalHeartbeatP99) {
+		if v.T.After(l.quietSince()) && !v.T.After(l.by.Add(b.sc.every)) {
+			worst = max(worst, v.V)
+		}
+	}
+	if worst <= slowHeartbeatMS {
+		return coordView{}, false
+	}
+	words := fmt.Sprintf("heartbeats took up to %s at broker %d (99th percentile)", seconds(time.Duration(worst*float64(time.Millisecond))), b.ID)
+	return coordView{well: isNo, sure: true, kind: coordOverloaded, why: words, cite: b.cite(SignalHeartbeatP99, words)}, true
 }
 
 // sameMoment counts the other groups of the coordinator that lost members
@@ -99,8 +178,7 @@ func (l *loss) coordHole(b *brokerFacts) (coordView, bool) {
 func (m membership) sameMoment(l *loss, moment time.Duration) (groups int, at time.Time) {
 	hit := map[string]bool{}
 	close := func(group string, after, by time.Time) {
-		exact := by.Sub(after) <= exactWithin && l.by.Sub(l.after) <= exactWithin
-		if exact && by.Sub(l.by).Abs() <= moment {
+		if l.sameTime(after, by, moment) {
 			hit[group] = true
 		}
 	}
@@ -116,6 +194,34 @@ func (m membership) sameMoment(l *loss, moment time.Duration) (groups int, at ti
 		close(v.Group, v.After, v.By)
 	}
 	return len(hit), l.by
+}
+
+// sameTime says that another loss can have come within a moment of this one, and
+// that both are dated well enough for that to mean something.
+func (l *loss) sameTime(after, by time.Time, moment time.Duration) bool {
+	exact := by.Sub(after) <= exactWithin && l.by.Sub(l.after) <= exactWithin
+	return exact && !l.by.Before(after.Add(-moment)) && !by.Before(l.after.Add(-moment))
+}
+
+// momentCitation cites the loss of another group at the same moment: the
+// watcher's, or else the other group's own.
+func (m membership) momentCitation(l *loss, moment time.Duration, words string) Citation {
+	w := l.s.f.e.Watcher
+	for i, v := range w.Losses {
+		if w.Usable() && v.Group != l.s.g.ID && v.Coordinator == l.s.g.Coordinator && l.sameTime(v.After, v.By, moment) {
+			return cite(fmt.Sprintf("watcher.losses[%d]", i), words, w.Reading)
+		}
+	}
+	for _, s := range m.stories {
+		for _, x := range s.losses {
+			if s != l.s && s.g.Coordinator == l.s.g.Coordinator && l.sameTime(x.after, x.by, moment) {
+				c := x.dropCitation()
+				c.Value = words
+				return c
+			}
+		}
+	}
+	return l.dropCitation()
 }
 
 // exactWithin is how well a moment must be known to compare two of them: the

@@ -16,6 +16,9 @@ const (
 	possible
 	// fits: what it predicts was seen.
 	fits
+	// proven: something was seen that only this class makes. It excludes the
+	// others for this loss.
+	proven
 )
 
 // view is what one class makes of one loss. Because is the observation that
@@ -26,8 +29,8 @@ type view struct {
 	because string
 }
 
-// suspects are the classes that can drop a member, commoner ones first. A class
-// with a rule has its view in the rule's file, the others in lookalikes.go.
+// suspects are the classes that can drop a member, commoner ones first. Each has
+// its view in its rule's file.
 var suspects = [...]struct {
 	class Class
 	view  func(*loss) view
@@ -44,6 +47,7 @@ var suspects = [...]struct {
 	{SickLeader, sickLeaderView},
 	{CoordinatorTrouble, coordinatorTroubleView},
 	{RemovedByAdmin, removedByAdminView},
+	{GroupMetadataLost, groupMetadataLostView},
 }
 
 // decision is the answer for one loss: a class, or the candidates when causes
@@ -68,17 +72,17 @@ func (d decision) view(c Class) view {
 
 // decide weighs all suspects for one loss.
 //
-// A class that fits wins over one that is merely possible. Among equals of one
-// family the commoner one is the primary and the others are its alternatives;
-// equals of different families stay undecided, since a wrong action would
-// follow from a guess. A class without a rule is never the primary: its family's
-// first possible class with a rule is, with the other as alternative.
+// A class that is proven stands alone. Else a class that fits wins over one that
+// is merely possible. Among equals of one family the commoner one is the primary
+// and the others are its alternatives; equals of different families stay
+// undecided, since a wrong action would follow from a guess.
 func decide(l *loss) decision {
 	var d decision
 	for _, s := range suspects {
 		d.views = append(d.views, s.view(l))
 	}
 	l.heed(d.views)
+	d.leaveProven()
 	left := slices.DeleteFunc(slices.Clone(d.views), func(v view) bool { return v.fit == excluded })
 	slices.SortStableFunc(left, better)
 	d.rest = left
@@ -89,13 +93,23 @@ func decide(l *loss) decision {
 	if families(best) > 1 {
 		return d
 	}
-	i := slices.IndexFunc(left, func(v view) bool { return hasLossRule(v.class) && familyOf(v.class) == familyOf(best[0].class) })
-	if i < 0 {
-		return d
-	}
-	d.primary = left[i].class
-	d.rest = slices.Delete(slices.Clone(left), i, i+1)
+	d.primary = left[0].class
+	d.rest = left[1:]
 	return d
+}
+
+// leaveProven excludes what a proven class leaves no room for.
+func (d decision) leaveProven() {
+	i := slices.IndexFunc(d.views, func(v view) bool { return v.fit == proven })
+	if i < 0 {
+		return
+	}
+	p := d.views[i]
+	for k, v := range d.views {
+		if v.fit != excluded && v.fit != proven {
+			d.views[k] = exclude(v.class, "explained otherwise ("+headline(p.class)+"): "+p.because)
+		}
+	}
 }
 
 // better orders views: what fits before what is possible. Where nothing fits, a
@@ -127,19 +141,15 @@ func familyOf(c Class) Family {
 	return e.Family
 }
 
-// hasLossRule says that a class has a rule that answers for losses.
-func hasLossRule(c Class) bool {
-	switch c {
-	case JoinSyncRace, PollInterval, RollingDeploy, SessionTimeout, ProcessGone:
-		return true
-	default:
-		return false
-	}
+func headline(c Class) string {
+	e, _ := Lookup(c)
+	return e.Headline
 }
 
 func exclude(c Class, because string) view { return view{c, excluded, because} }
 func leave(c Class, because string) view   { return view{c, possible, because} }
 func match(c Class, because string) view   { return view{c, fits, because} }
+func prove(c Class, because string) view   { return view{c, proven, because} }
 
 // The observations that several views share.
 
@@ -183,4 +193,52 @@ func (l *loss) longGone() bool {
 		limit = 90 * time.Second
 	}
 	return l.back == nil && l.away() > limit
+}
+
+// heldUp says that it was still listed while the group waited for it, for
+// nearly its rebalance timeout and for longer than its session lasts: it went on
+// with its heartbeats and did not rejoin. A member whose session ran out is
+// listed for one session timeout at most.
+func (l *loss) heldUp() bool {
+	reb := l.rebalance()
+	return reb > 0 && l.listedPreparing >= reb*8/10 && l.listedPreparing > l.session()+sampling
+}
+
+// heldLong is heldUp where the member's timeouts are not known: nearly all
+// sessions are shorter than that.
+func (l *loss) heldLong() bool {
+	return l.rebalance() == 0 && l.session() == 0 && l.listedPreparing >= 2*time.Minute
+}
+
+// sampling is how far apart two looks at a group may be: the watcher lists
+// groups every 10 s.
+const sampling = 10 * time.Second
+
+// tookOver says that a successor of the same client was there before it was
+// dropped, and that nobody called with the old member id: the process was
+// replaced without leaving.
+func (l *loss) tookOver() bool {
+	if l.called.answer != isNo || l.leave.answer == isYes || l.staticOverslept() {
+		return false
+	}
+	return l.beside != "" || l.swapped()
+}
+
+// swapped says that the record which dropped it lists its successor, although
+// it had been silent for its session timeout and nobody left.
+func (l *loss) swapped() bool {
+	return l.back != nil && l.back.sameRecord && !l.back.sameID && l.leave.answer == isNo &&
+		l.sil.known && !l.sil.idle && l.sil.hi >= l.silentAtLeast() && l.session() > 0
+}
+
+// staticOverslept says that a static member was silent for its poll limit and
+// one session timeout, one after the other. Its session alone would have run out
+// long before, so its heartbeats went on until the poll limit.
+func (l *loss) staticOverslept() bool {
+	if !l.static() || l.rebalance() == 0 || !l.pastSession() {
+		return false
+	}
+	least := l.rebalance() + l.session()*8/10
+	most := l.rebalance() + l.session() + l.heartbeat() + l.sil.rhythm
+	return l.sil.hi >= least && l.sil.lo <= most
 }

@@ -26,7 +26,7 @@ func (l *loss) outcome(c Class, mine []*loss) Outcome {
 	}
 	o.Decides = l.decides(c, o.Alternatives)
 	o.Summary = l.summary(c)
-	if n := len(mine); n > 1 {
+	if n := len(mine); n > 1 && c != RemovedByAdmin {
 		o.Summary += fmt.Sprintf(" %s lost alike since %s.", plural(n, "member was", "members were"), clock(mine[0].by))
 	}
 	return o
@@ -57,7 +57,7 @@ func upper(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 
 // citations are the observations behind a finding, strongest first.
 func (l *loss) citations(c Class) []Citation {
-	out := []Citation{l.dropCitation()}
+	out := append([]Citation{l.dropCitation()}, l.ownCitations(c)...)
 	if l.sil.known {
 		out = append(out, l.silenceCitation())
 	}
@@ -79,6 +79,35 @@ func (l *loss) citations(c Class) []Citation {
 		out = append(out, l.coord.cite)
 	}
 	return append(out, l.logCitations()...)
+}
+
+// ownCitations are the observations that one class rests on most: who was listed
+// when.
+func (l *loss) ownCitations(c Class) []Citation {
+	switch c {
+	case SickLeader:
+		return leaderCitations(l)
+	case RebalanceTimeout:
+		if v, ok := l.heldCitation(); ok {
+			return []Citation{v}
+		}
+	case ProcessReplaced:
+		if v, ok := l.besideCitation(); ok {
+			return []Citation{v}
+		}
+	default: // the others rest on what every loss cites
+	}
+	return nil
+}
+
+// besideCitation is the listing that shows the successor beside the member.
+func (l *loss) besideCitation() (Citation, bool) {
+	for _, x := range l.s.seen {
+		if l.beside != "" && x.has(l.m.ID) && x.has(l.beside) {
+			return cite(x.path, fmt.Sprintf("its successor %s is listed beside it at %s", l.beside, clock(x.from)), x.reading), true
+		}
+	}
+	return Citation{}, false
 }
 
 // dropCitation is the place where the member is listed no longer.
@@ -134,11 +163,19 @@ func (l *loss) missing(c Class) []string {
 	if l.leave.answer == isYes && !l.s.f.e.Watcher.Usable() {
 		out = append(out, "whether the LeaveGroup request was another group's: the watcher was not running")
 	}
-	if c == ProcessGone {
+	if c == ProcessGone || c == ProcessReplaced {
 		out = append(out, "why the process ended: pod and node evidence is not collected yet")
 	}
-	if c == PollInterval && l.back == nil {
+	if (c == PollInterval || c == PollIntervalStatic) && l.back == nil {
 		out = append(out, "its return")
+	}
+	if c == RemovedByAdmin && l.leave.n == 0 {
+		out = append(out, "the LeaveGroup request that took it out: "+l.leave.why)
+	}
+	if c == SickLeader {
+		if n, _ := l.beats27(); n == 0 {
+			out = append(out, "heartbeats of the followers answered with REBALANCE_IN_PROGRESS: none were counted")
+		}
 	}
 	if c == PollInterval && l.rebalance() == defaultRebalance && l.overslept() != isYes {
 		out = append(out, "whether its client has a poll limit at all: 60 s is also the fixed rebalance timeout of franz-go, Sarama and Connect")
@@ -178,6 +215,18 @@ func (l *loss) summary(c Class) string {
 		return pollSummary(l)
 	case JoinSyncRace:
 		return joinSummary(l)
+	case ClientUnreachable:
+		return unreachableSummary(l)
+	case PollIntervalStatic:
+		return pollStaticSummary(l)
+	case ProcessReplaced:
+		return replacedSummary(l)
+	case RebalanceTimeout:
+		return heldSummary(l)
+	case SickLeader:
+		return leaderSummary(l)
+	case RemovedByAdmin:
+		return removedSummary(l, len(l.s.decidedFor(RemovedByAdmin)))
 	default:
 		return upper(l.name()) + " left the group at " + clock(l.by) + "."
 	}
@@ -225,6 +274,15 @@ func (l *loss) decides(c Class, alts []Alternative) string {
 
 func decider(c, other Class, l *loss) string {
 	client := l.m.ClientID
+	switch c {
+	case ProcessReplaced:
+		return "The pod's or host's own record: killed after its grace period, restarted in a loop, or replaced by a Kafka Streams deploy."
+	case PollIntervalStatic:
+		return fmt.Sprintf("The log of client %s: “consumer poll timeout has expired” = slow processing; nothing of the kind = its process stood still or died.", client)
+	case SickLeader:
+		return fmt.Sprintf("The broker's log around %s: “removed dynamic members who haven't joined” names the leader, and its followers log “rebalance failed due to DisconnectException”.", clock(l.by))
+	default: // the other one decides
+	}
 	switch other {
 	case ClientUnreachable:
 		if l.stoodStill() == isNo {
@@ -239,6 +297,8 @@ func decider(c, other Class, l *loss) string {
 		return "The pod's or host's own record: restarted, killed (OOM), or replaced by a deploy."
 	case PollIntervalStatic, PollInterval:
 		return fmt.Sprintf("The log of client %s: “consumer poll timeout has expired” = slow processing.", client)
+	case SickLeader:
+		return "The followers' logs: “rebalance failed due to DisconnectException” = they waited for their leader to sync."
 	case RebalanceTimeout:
 		return "The broker's log: “removed dynamic members who haven't joined” = too slow to rejoin."
 	case CoordinatorTrouble:

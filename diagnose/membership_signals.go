@@ -20,6 +20,8 @@ type signalView struct {
 	answer tri
 	// n is the increase that was counted.
 	n float64
+	// rivals is the number of losses whose moment it can be about.
+	rivals int
 	// why says in words why the answer is not known.
 	why string
 	// cite is the observation; its Path is empty when nothing was read.
@@ -69,6 +71,7 @@ func (l *loss) leaves(m membership) signalView {
 	v := signalView{n: overlapping(c.steps, from, to)}
 	at := clock(l.by)
 	rivals := m.near(l, from, to)
+	v.rivals = rivals
 	switch {
 	case v.n == 0:
 		v.answer = isNo
@@ -191,6 +194,17 @@ func (l *loss) calls(m membership) signalView {
 		v.why = fmt.Sprintf("errors 25 at broker %d went on before the first loss already", b.ID)
 	}
 	return v
+}
+
+// increaseAfter sums the steps that end after a moment.
+func increaseAfter(c counter, t time.Time) float64 {
+	n := 0.0
+	for _, s := range c.steps {
+		if s.at.After(t) {
+			n += s.n
+		}
+	}
+	return n
 }
 
 // recurring says that errors came again and again before the first loss, as from

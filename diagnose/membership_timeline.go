@@ -207,8 +207,8 @@ func (l *loss) notePreparing() {
 	var begin time.Time
 	for i := l.drop; i >= 0; i-- {
 		x := l.s.seen[i]
-		if x.rec >= 0 {
-			continue
+		if x.rec >= 0 || i == l.drop && x.settled() {
+			continue // written, or seen, when the rebalance was over
 		}
 		if x.state != "PreparingRebalance" {
 			l.sawPreparing = !begin.IsZero()

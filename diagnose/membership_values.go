@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -36,7 +37,7 @@ func (l *loss) facts(mine []*loss) []Fact {
 	v.text("group", l.s.g.ID)
 	v.text("member", l.m.ID)
 	v.text("client_id", l.m.ClientID)
-	v.text("host", strings.TrimPrefix(l.m.Host, "/"))
+	v.text("host", hostOf(l.m))
 	v.text("instance_id", l.m.InstanceID)
 	v.time("dropped_at", l.by)
 	l.timing(&v)
@@ -67,7 +68,7 @@ func (l *loss) timing(v *values) {
 		v.seconds("delta_low_seconds", l.sil.lo)
 	}
 	switch {
-	case l.decision.primary == SessionTimeout && l.session() > 0, l.decision.primary == ProcessGone && l.session() > 0:
+	case l.session() > 0 && slices.Contains([]Class{SessionTimeout, ClientUnreachable, ProcessGone, ProcessReplaced}, l.decision.primary):
 		v.seconds("silent_seconds", l.session())
 	case l.sil.known:
 		v.seconds("silent_seconds", l.sil.hi)
@@ -111,3 +112,6 @@ func partitionNames(ps []TopicPartition) string {
 	}
 	return strings.Join(out, ", ")
 }
+
+// hostOf is a member's host as people write it: Kafka puts a slash before it.
+func hostOf(m RecordMember) string { return strings.TrimPrefix(m.Host, "/") }

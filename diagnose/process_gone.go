@@ -37,14 +37,24 @@ func processGoneView(l *loss) view {
 		return exclude(c, "it was dropped "+l.sil.words()+" after its last commit, sooner than its session timeout of "+seconds(l.session())+" allows")
 	case l.back != nil && l.back.sameID:
 		return exclude(c, "the same member id came back, so it is the same process")
+	case l.heldUp():
+		return exclude(c, "it was still listed for "+span(l.listedPreparing)+" of a rebalance, longer than its session timeout of "+seconds(l.session())+": its process lived")
+	case l.heldLong():
+		return leave(c, "it was still listed for "+span(l.listedPreparing)+" of a rebalance; its session timeout is not known")
+	case l.tookOver() && !l.sharedClient():
+		return exclude(c, "its successor was there before it was dropped: replaced, not lost")
+	case l.tookOver():
+		return leave(c, "the new member of the same client id may be another process")
+	case l.staticOverslept() && l.overslept() == isYes && l.back != nil:
+		return exclude(c, "its own metrics show that its process lived")
+	case l.staticOverslept():
+		return leave(c, "it may have died while it was busy")
 	case l.back != nil && l.called.answer == isNo && l.gonePossible():
 		return match(c, "it came back as a new process: nobody called with the old member id")
 	case l.back != nil && l.called.answer == isNo:
 		return leave(c, "it came back as a new process: nobody called with the old member id")
 	case l.back != nil:
 		return leave(c, "it came back, perhaps as a new process: "+l.called.unknown())
-	case l.beside != "" && l.called.answer == isNo && l.gonePossible():
-		return match(c, "a new process of the same client id was there before it was dropped, and nobody called with the old member id")
 	case l.longGone() && l.gonePossible():
 		return match(c, "it has been away for "+span(l.away())+l.silentSince())
 	default:
@@ -71,8 +81,19 @@ func goneSummary(l *loss) string {
 	if l.back != nil {
 		return fmt.Sprintf("%s died and was dropped at %s, when %s had run out; %s as a new process. The timeout only discovered it.", upper(l.name()), clock(l.by), limit, l.returnWords())
 	}
-	if l.beside != "" {
-		return fmt.Sprintf("%s is gone: it was dropped at %s, when %s had run out; a new process of the same client id had joined before that. It did not leave the group, as in a crash, a kill after the grace period, or a Kafka Streams deploy.", upper(l.name()), clock(l.by), limit)
-	}
 	return fmt.Sprintf("%s is gone: it was dropped at %s, when %s had run out, and nobody has called with its member id since. The timeout only discovered it.", upper(l.name()), clock(l.by), limit)
+}
+
+// sharedClient says that other members have its client id as well, so that a
+// new one with that id need not be its successor.
+func (l *loss) sharedClient() bool {
+	if l.last < 0 {
+		return false
+	}
+	for id, m := range l.s.seen[l.last].members {
+		if id != l.m.ID && id != l.beside && m.ClientID == l.m.ClientID && m.InstanceID == "" {
+			return true
+		}
+	}
+	return false
 }

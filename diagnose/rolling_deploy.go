@@ -91,10 +91,8 @@ func deployFacts(mine []*loss, missing int) []Fact {
 func deploySummary(s *groupStory, mine []*loss, missing int) string {
 	who := plural(len(mine), "member", "members")
 	when := "at " + clock(mine[0].by)
-	if n := len(mine); n > 1 {
-		if first, last := clock(mine[0].by), clock(mine[n-1].by); first != last {
-			when = "between " + first + " and " + last
-		}
+	if n := len(mine); n > 1 && clock(mine[0].by) != clock(mine[n-1].by) {
+		when = "between " + clock(mine[0].by) + " and " + clock(mine[n-1].by)
 	}
 	if missing > 0 {
 		return fmt.Sprintf("%s left cleanly %s, as in a deploy or restart; %s of %s are there now.", who, when, count(s.current()), count(s.baseline()))
@@ -122,4 +120,36 @@ func (s *groupStory) lagGrown(since time.Time) int64 {
 		return 0
 	}
 	return last.Total - first.Total
+}
+
+// staticRestart answers where nobody was lost and a static member's id changed:
+// a process that restarts within its session timeout takes its instance id over
+// without a rebalance, which is what static membership is for. Whether the old
+// process still runs only the refused commits of a fenced one tell.
+func (s *groupStory) staticRestart() Outcome {
+	l := s.replaced[len(s.replaced)-1]
+	n, known := s.fenced()
+	switch {
+	case !known:
+		return Outcome{Answer: Unknown, Because: "a static member's id was replaced, and whether the old one was fenced is not visible", Blind: []Need{NeedBrokerMetrics}}
+	case n > 0:
+		return no("the process that had the instance id still runs: it was fenced")
+	}
+	b := s.coordinator()
+	o := Outcome{
+		Answer: Yes, Facts: append(l.facts(s.replaced), deployFacts(s.replaced, max(0, s.baseline()-s.current()))...),
+		Citations: []Citation{l.dropCitation(), b.cite(SignalCommitFenced, fmt.Sprintf("no FENCED_INSTANCE_ID at broker %d since %s", b.ID, clock(s.f.from())))},
+	}
+	if !s.baselineKnown() {
+		o.Missing = append(o.Missing, "membership before the window")
+	}
+	if !s.g.LagReading.Usable() || len(s.g.Lag) == 0 {
+		o.Missing = append(o.Missing, "whether lag keeps rising: it was not read")
+	}
+	if n := b.counter(SignalUnreleased).increase(s.f.from(), s.f.at()); n > 0 && !s.classic() {
+		o.Missing = append(o.Missing, "a clean close: UNRELEASED_INSTANCE_ID says that the former process had not left, so it was killed")
+	}
+	o.Summary = fmt.Sprintf("%s restarted within the session timeout and took over its group.instance.id, the last (%s) at %s. No rebalance, nobody fenced. Nothing to do in Kafka.",
+		plural(len(s.replaced), "static member", "static members"), l.m.InstanceID, clock(l.by))
+	return o
 }

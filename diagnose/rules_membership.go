@@ -5,7 +5,9 @@ import "slices"
 // membershipRules are the rules about group membership.
 func membershipRules() []Rule {
 	return []Rule{
-		sessionTimeoutRule(), processGoneRule(), pollIntervalRule(), joinSyncRaceRule(), rollingDeployRule(),
+		sessionTimeoutRule(), clientUnreachableRule(), processGoneRule(), processReplacedRule(), pollIntervalRule(), pollIntervalStaticRule(),
+		joinSyncRaceRule(), sickLeaderRule(), rebalanceTimeoutRule(), coordinatorTroubleRule(), groupMetadataLostRule(), removedByAdminRule(),
+		rollingDeployRule(), strayCommitsRule(), duplicateStaticIDRule(), rebalanceStormRule(),
 	}
 }
 
@@ -71,7 +73,7 @@ func severity(c Class) int {
 // been seen.
 func (s *groupStory) nobodyLost(c Class) Outcome {
 	if c == RollingDeploy && len(s.replaced) > 0 {
-		return Outcome{Answer: Unknown, Because: "a static member's id was replaced"}
+		return s.staticRestart()
 	}
 	if s.baselineKnown() {
 		return Outcome{Answer: No, Because: "no member was lost since " + clock(s.f.from())}
@@ -112,14 +114,26 @@ func (s *groupStory) found(c Class, mine []*loss) Outcome {
 		return s.foundDeploy(mine, l)
 	}
 	o := l.outcome(c, mine)
-	if c == JoinSyncRace {
-		o.Facts = append(o.Facts, joinFacts(l)...)
-	}
-	o.Provisional = l.back == nil && (c == SessionTimeout || c == PollInterval)
+	o.Facts = append(o.Facts, l.ownFacts(c)...)
+	o.Provisional = l.back == nil && (c == SessionTimeout || c == ClientUnreachable || c == PollInterval || c == PollIntervalStatic)
 	if o.Provisional {
 		o.NextLookSeconds = l.nextLook()
 	}
 	return o
+}
+
+// ownFacts are what a class provides besides the facts of every loss.
+func (l *loss) ownFacts(c Class) []Fact {
+	switch c {
+	case JoinSyncRace:
+		return joinFacts(l)
+	case RebalanceTimeout:
+		return heldFacts(l)
+	case SickLeader:
+		return leaderFacts(l)
+	default:
+		return nil
+	}
 }
 
 // nextLook is when time will have told whether a member that is away is gone.

@@ -27,8 +27,19 @@ func sessionTimeoutRule() Rule {
 	}
 }
 
-// sessionTimeoutView: the member was silent for its session timeout.
+// sessionTimeoutView: the process stood still for its session timeout.
 func sessionTimeoutView(l *loss) view {
+	v := silenceView(l)
+	if v.fit != excluded && l.stoodStill() == isNo {
+		return exclude(SessionTimeout, "it kept polling, at most "+seconds(l.client.poll)+" apart, so its process did not stand still")
+	}
+	return v
+}
+
+// silenceView: the coordinator heard nothing of the member for its session
+// timeout, and its process lives. Whether the process or its network was silent
+// only the client tells.
+func silenceView(l *loss) view {
 	c := SessionTimeout
 	switch {
 	case l.leave.answer == isYes && l.called.answer != isYes:
@@ -43,6 +54,14 @@ func sessionTimeoutView(l *loss) view {
 		return exclude(c, "it was dropped one rebalance timeout after it was asked to give up partitions, and heartbeats had gone on")
 	case l.outlivedSession():
 		return leave(c, "a process that was slow for long may have frozen as well; its heartbeats outlived its last commit")
+	case l.heldUp():
+		return exclude(c, "it was still listed for "+span(l.listedPreparing)+" of a rebalance, longer than its session timeout of "+seconds(l.session())+": its heartbeats went on")
+	case l.heldLong():
+		return leave(c, "it was still listed for "+span(l.listedPreparing)+" of a rebalance; its session timeout is not known")
+	case l.batch():
+		return leave(c, fmt.Sprintf("%s came as %d members were dropped at once; it may be another group's", plural(l.leave.n, "LeaveGroup request", "LeaveGroup requests"), l.together))
+	case l.staticOverslept():
+		return leave(c, "it had been silent for far longer than its session timeout, so its heartbeats went on for most of that; it may have stood still after that")
 	case l.back == nil:
 		return sessionAway(l)
 	case l.called.answer == isYes && (l.back.sameID || l.leave.answer != isYes):
@@ -100,8 +119,6 @@ func sessionSummary(l *loss) string {
 	switch {
 	case l.stoodStill() == isYes:
 		return head + fmt.Sprintf("Its own metrics show a hole of %s: the process stood still (GC, CPU throttling, frozen host).", seconds(l.client.longest()))
-	case l.stoodStill() == isNo:
-		return head + fmt.Sprintf("It kept polling all the time (at most %s apart), so look at its network to %s, not at GC.", seconds(l.client.poll), subjectBroker(l.s.g.Coordinator))
 	default:
 		return head + "Either " + l.kinds() + "."
 	}
@@ -114,7 +131,7 @@ func (l *loss) kinds() string {
 		switch v.class {
 		case ClientUnreachable:
 			out = append(out, "its network to "+subjectBroker(l.s.g.Coordinator)+" was silent")
-		case PollInterval:
+		case PollInterval, PollIntervalStatic:
 			out = append(out, "it was busy for too long between two polls")
 		case CoordinatorTrouble:
 			out = append(out, "the coordinator was in trouble")

@@ -56,6 +56,13 @@ const (
 	SignalGroupBeat25    Signal = "errors.consumer_group_heartbeat_unknown_member"
 	SignalSyncGroup25    Signal = "errors.sync_group_unknown_member"
 	SignalJoinGroup25    Signal = "errors.join_group_unknown_member"
+	// SignalCommit22 and SignalCommit69 count commits that a coordinator refused
+	// because it no longer knows the group's state: ILLEGAL_GENERATION up to 3.9,
+	// GROUP_ID_NOT_FOUND from 4.0 on, one per partition. SignalGroupBeat69 is the
+	// same on KIP-848 heartbeats.
+	SignalCommit22    Signal = "errors.offset_commit_illegal_generation"
+	SignalCommit69    Signal = "errors.offset_commit_group_not_found"
+	SignalGroupBeat69 Signal = "errors.consumer_group_heartbeat_group_not_found"
 	// SignalHeartbeat27 counts REBALANCE_IN_PROGRESS on heartbeats.
 	SignalHeartbeat27 Signal = "errors.heartbeat_rebalance_in_progress"
 	// SignalCommitFenced counts FENCED_INSTANCE_ID (82) on commits.
@@ -85,7 +92,7 @@ func BrokerSignals() []Signal {
 		SignalFetchBytesMean, SignalFetchBytesP50, SignalFetchBytesP99, SignalHeartbeatP99, SignalErrorsAny,
 		SignalErrors70, SignalErrors71, SignalErrors106, SignalNotLeaderFetch, SignalNotLeaderList,
 		SignalRebootstrap, SignalHeartbeat25, SignalOffsetCommit25, SignalGroupBeat25, SignalSyncGroup25,
-		SignalJoinGroup25, SignalHeartbeat27, SignalCommitFenced, SignalUnreleased,
+		SignalJoinGroup25, SignalHeartbeat27, SignalCommitFenced, SignalUnreleased, SignalCommit22, SignalCommit69, SignalGroupBeat69,
 	})
 }
 

@@ -20,6 +20,9 @@ type symptom struct {
 	// ByAny says that any finding does.
 	By    []Class
 	ByAny bool
+	// Under is the coordinator of a group's symptom, as "broker 2": trouble there
+	// accounts for it too.
+	Under string
 }
 
 // symptoms lists all symptoms of the subjects in scope.
@@ -48,6 +51,9 @@ func unexplained(all []symptom, findings []Finding) []symptom {
 func accounted(s symptom, findings []Finding) bool {
 	for _, f := range findings {
 		if f.Subject == s.Subject && (s.ByAny || slices.Contains(s.By, f.Class)) {
+			return true
+		}
+		if f.Class == CoordinatorTrouble && s.Under != "" && f.Subject == s.Under {
 			return true
 		}
 	}

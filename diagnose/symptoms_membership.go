@@ -109,7 +109,7 @@ func (s *groupStory) replacedStatics() []symptom {
 		Text:       fmt.Sprintf("Instance id %s was taken over by a new member id at %s", l.m.InstanceID, clock(l.by)),
 		Citations:  []Citation{l.dropCitation()},
 		Candidates: c,
-		By:         []Class{RollingDeploy},
+		By:         []Class{RollingDeploy, DuplicateStaticID},
 		Decides:    "FENCED_INSTANCE_ID in the log of a client, or errors 82 on OffsetCommit at the coordinator: two processes share the id.",
 	}}
 }
@@ -153,6 +153,7 @@ func (m membership) callsWithoutLoss(f *facts) []symptom {
 			Citations:  []Citation{b.cite(where, fmt.Sprintf("%s since %s", plural(n, "UNKNOWN_MEMBER_ID", "UNKNOWN_MEMBER_ID"), clock(f.from())))},
 			Candidates: []Alternative{{StrayCommits, "somebody outside a group commits to it (assign(), an admin reset, a tool): refused for ever, membership stable"}, {SessionTimeout, "a member of a group that was not looked at may have lost its membership"}},
 			Decides:    "Which group the refused commits name: the client's log, or the broker's request log.",
+			By:         []Class{StrayCommits, GroupMetadataLost, CoordinatorTrouble, RemovedByAdmin},
 		})
 	}
 	return out

@@ -26,13 +26,20 @@ type tale struct {
 	// stable is the number of the coordinator's groups that kept their members.
 	stable int
 	lag    []LagPoint
-	change func(e *Evidence)
+	// gaps are spans in which the coordinator was not scraped; started is when
+	// its present process began, zero = three days ago.
+	gaps    [][2]time.Time
+	started time.Time
+	change  func(e *Evidence)
 }
 
 // turn is the membership that a rebalance left behind: it began at start, and
 // its join phase ended at at.
 type turn struct {
-	start, at  time.Time
+	start, at time.Time
+	// stuck is when a rebalance before this one waited for its leader to sync,
+	// up to start; zero = there was none.
+	stuck      time.Time
 	generation int32
 	members    []who
 	// listed are lost members that were listed until the end of the join phase.
@@ -105,7 +112,7 @@ func (x tale) evidence() Evidence {
 func fetchSignal(s Signal) bool {
 	switch s {
 	case SignalProcessStart, SignalErrorsAny, SignalLeaveRequests, SignalJoinRequests, SignalHeartbeat25, SignalOffsetCommit25,
-		SignalGroupBeat25, SignalSyncGroup25, SignalJoinGroup25, SignalHeartbeat27, SignalCommitFenced, SignalUnreleased:
+		SignalGroupBeat25, SignalSyncGroup25, SignalJoinGroup25, SignalHeartbeat27, SignalCommitFenced, SignalUnreleased, SignalCommit22, SignalCommit69, SignalGroupBeat69:
 		return false
 	default:
 		return true
@@ -114,7 +121,10 @@ func fetchSignal(s Signal) bool {
 
 func (x tale) coordinatorSpec() brokerSpec {
 	b := stable(2)
-	b.events = x.events
+	if !x.started.IsZero() {
+		b = restarted(2, x.started, x.started.Add(10*time.Second))
+	}
+	b.events, b.gaps = x.events, x.gaps
 	return b
 }
 
@@ -175,10 +185,18 @@ func (x tale) turnAt(t time.Time) (turn, bool) {
 	if cur < 0 {
 		return turn{}, false
 	}
-	if cur+1 < len(x.turns) && !x.turns[cur+1].start.After(t) {
+	if cur+1 < len(x.turns) && !x.turns[cur+1].begins().After(t) {
 		return turn{}, false
 	}
 	return x.turns[cur], true
+}
+
+// begins is when the members stopped for this rebalance.
+func (t turn) begins() time.Time {
+	if t.stuck.IsZero() {
+		return t.start
+	}
+	return t.stuck
 }
 
 // snapshots are taken every 10 s, as the watcher's ring has them.
@@ -203,10 +221,13 @@ func (x tale) look(t time.Time) GroupSnapshot {
 		switch {
 		case !v.at.After(t):
 			cur, listed = v, v.members
-		case i > 0 && !v.start.After(t):
+		case i > 0 && !v.begins().After(t):
 			state, listed = "PreparingRebalance", nil
+			if v.start.After(t) {
+				state = "CompletingRebalance"
+			}
 			for _, m := range cur.members {
-				if slices.Contains(v.members, m) || slices.Contains(v.listed, m.id) {
+				if slices.Contains(v.members, m) || slices.Contains(v.listed, m.id) || state == "CompletingRebalance" {
 					listed = append(listed, m)
 				}
 			}

@@ -84,7 +84,7 @@ func doubt(alternatives []Alternative) string {
 	case 0:
 		return "This fits no cause known here."
 	case 1:
-		return "One cause fits that is not judged yet: " + string(alternatives[0].Class) + "."
+		return "One cause fits, and what could be read does not prove it: " + string(alternatives[0].Class) + "."
 	default:
 		return fmt.Sprintf("%d causes are left, and what could be read does not separate them.", len(alternatives))
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -394,13 +395,14 @@ func (w *world) ends(ctx context.Context, s scenario, truth lab.Truth) {
 
 // roots are the channel's messages about the truth's subject.
 func (w *world) roots(truth lab.Truth) []*slackdouble.Message {
-	subject := truth.Subject.Group
-	if subject == "" {
-		subject = fmt.Sprintf(": %s, broker %d.", truth.Cluster, truth.Subject.Broker)
+	// A later occurrence is named behind the broker.
+	subject := regexp.MustCompile(fmt.Sprintf(`: %s, broker %d[.,]`, regexp.QuoteMeta(truth.Cluster), truth.Subject.Broker))
+	if g := truth.Subject.Group; g != "" {
+		subject = regexp.MustCompile(regexp.QuoteMeta(g))
 	}
 	var out []*slackdouble.Message
 	for _, m := range w.slack.Messages(slackdouble.DefaultChannel) {
-		if m.ThreadTS == "" && strings.Contains(m.Text, subject) {
+		if m.ThreadTS == "" && subject.MatchString(m.Text) {
 			out = append(out, m)
 		}
 	}

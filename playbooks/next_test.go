@@ -30,7 +30,7 @@ func TestNextSkipsDoneStepsAndEnds(t *testing.T) {
 }
 
 func TestNextWithoutAPlaybook(t *testing.T) {
-	if s, ok := defaultSet(t).Next(diag(diagnose.StrayCommits, diagnose.Likely, "group g"), nil); ok {
+	if s, ok := defaultSet(t).Next(diag("no-such-class", diagnose.Likely, "group g"), nil); ok {
 		t.Errorf("a step came out of nowhere: %+v", s)
 	}
 	if s, ok := defaultSet(t).Next(diagnose.Diagnosis{}, nil); ok {
@@ -194,7 +194,7 @@ func TestWorked(t *testing.T) {
 		t.Errorf("a burst that is over: %v %v", ok, err)
 	}
 	for _, id := range []string{"raise-slots", "nope"} {
-		if _, err := set.Worked(diagnose.StrayCommits, id, fine); err == nil {
+		if _, err := set.Worked("no-such-class", id, fine); err == nil {
 			t.Errorf("no error for a step that does not exist: %s", id)
 		}
 	}

@@ -110,7 +110,7 @@ func TestReportKeysComeInTheDocumentedOrder(t *testing.T) {
 }
 
 func TestReportNullsAndEmptyLists(t *testing.T) {
-	bare := diagnose.Diagnosis{Schema: 1, At: time.Date(2026, 11, 30, 3, 0, 0, 0, time.FixedZone("x", 3600)), Findings: []diagnose.Finding{{Class: diagnose.StrayCommits}}}
+	bare := diagnose.Diagnosis{Schema: 1, At: time.Date(2026, 11, 30, 3, 0, 0, 0, time.FixedZone("x", 3600)), Findings: []diagnose.Finding{{Class: "no-such-class"}}}
 	got := reportOf(t, bare)
 	if got["next_step"] != nil {
 		t.Errorf("next_step is %v, want null", got["next_step"])

@@ -100,6 +100,55 @@ var lookAlikes = map[diagnose.Class][]alike{
 		{diagnose.ProcessGone, "no LeaveGroup: the process was killed before it could close."},
 		{diagnose.ProcessReplaced, "the new process is there before the old one has left."},
 	},
+	diagnose.ClientUnreachable: {
+		{diagnose.SessionTimeout, "the client's time-between-poll-max has a gap as long as the silence: the process stood still. GC advice fits only there."},
+		{diagnose.CoordinatorTrouble, "other groups of the same coordinator lost members in the same second."},
+	},
+	diagnose.ProcessReplaced: {
+		{diagnose.ProcessGone, "no successor was listed before the dead member was dropped."},
+		{diagnose.RollingDeploy, "the old member left by itself: a LeaveGroup request."},
+		{diagnose.SessionTimeout, "somebody called with the old member id afterwards."},
+	},
+	diagnose.PollIntervalStatic: {
+		{diagnose.SessionTimeout, "the silence is the session timeout alone, or somebody called with the old member id afterwards."},
+		{diagnose.PollInterval, "a dynamic member: it leaves at its poll limit, with a LeaveGroup request."},
+	},
+	diagnose.SickLeader: {
+		{diagnose.RebalanceTimeout, "the group did not wait in CompletingRebalance before, or the member was not its leader."},
+		{diagnose.JoinSyncRace, "a follower that never synced: the group reads Stable all the time."},
+		{diagnose.ProcessGone, "the leader was dropped when its session ran out: it was silent as a whole."},
+	},
+	diagnose.RebalanceTimeout: {
+		{diagnose.SessionTimeout, "the member was listed no longer when the rebalance began."},
+		{diagnose.PollInterval, "it left by itself: a LeaveGroup request."},
+		{diagnose.SickLeader, "the group had waited in CompletingRebalance for this member as its leader."},
+	},
+	diagnose.CoordinatorTrouble: {
+		{diagnose.SessionTimeout, "commits of other members were accepted meanwhile, or the coordinator's other groups kept their members."},
+		{diagnose.GroupMetadataLost, "the generation began again at 1."},
+		{diagnose.RestartBurst, "a broker restart alone re-arms every session and evicts nobody."},
+	},
+	diagnose.GroupMetadataLost: {
+		{diagnose.CoordinatorTrouble, "the generation goes on rising."},
+		{diagnose.RemovedByAdmin, "the group was empty and deleted before it began anew."},
+	},
+	diagnose.RemovedByAdmin: {
+		{diagnose.RollingDeploy, "nobody called with an old member id afterwards: a client that closes drops it first."},
+		{diagnose.SessionTimeout, "no LeaveGroup request, and a silence of the session timeout."},
+	},
+	diagnose.StrayCommits: {
+		{diagnose.SessionTimeout, "a member was lost: its own calls are refused so, in one burst, heartbeats among them."},
+		{diagnose.PollInterval, "a KIP-848 Java client that commits after its slow batch is refused once."},
+	},
+	diagnose.DuplicateStaticID: {
+		{diagnose.RollingDeploy, "the id changed hands and nobody was fenced: a restart within the session timeout."},
+		{diagnose.StrayCommits, "refused with UNKNOWN_MEMBER_ID, not FENCED_INSTANCE_ID."},
+	},
+	diagnose.RebalanceStorm: {
+		{diagnose.SessionTimeout, "a member is dropped again and again; the rebalances follow from that."},
+		{diagnose.RollingDeploy, "members leave and come back, one rebalance each, and then it is over."},
+		{diagnose.RestartBurst, "the rebalances come right after the coordinator's start."},
+	},
 	diagnose.LagStableGroup: {
 		{diagnose.PollInterval, "a member left in the window; lag is then the consequence."},
 		{diagnose.CacheSaturated, "the broker answers full fetches; look at the broker as well."},

@@ -58,6 +58,9 @@ func TestReadmeNamesEveryClass(t *testing.T) {
 			t.Errorf("the table lacks the row %s", row)
 		}
 	}
+	if len(others) == 0 {
+		return
+	}
 	if list := "\"not judged yet\": " + strings.Join(others, ", ") + "."; !strings.Contains(text, list) {
 		t.Errorf("the README lacks: %s", list)
 	}
