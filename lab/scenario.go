@@ -33,7 +33,7 @@ type Params struct {
 	// Hold keeps everything running after the last event, for somebody to
 	// look. Closing Release ends the hold early.
 	Hold    time.Duration
-	Release <-chan struct{}
+	Release <-chan struct{} `json:"-"`
 	// Away is how long the victim stays frozen or stalled (session-timeout: 10 s,
 	// poll-interval: 18 s).
 	Away time.Duration
@@ -59,7 +59,7 @@ type Params struct {
 	// How chooses among the forms of a scenario; see Scenario.Hows.
 	How string
 	// OnEvent is called at each moment, on the scenario's goroutine.
-	OnEvent func(event string, t Truth)
+	OnEvent func(event string, t Truth) `json:"-"`
 }
 
 // Scenario is one way to break a cluster.
@@ -162,16 +162,10 @@ func (c *Cluster) fits(s Scenario, p *Params) error {
 	if p.How == "" && len(s.Hows) > 0 {
 		p.How = s.Hows[0]
 	}
-	if err := s.takes(*p); err != nil {
+	if err := errors.Join(s.takes(*p), s.onVersion(c.state.Version, *p)); err != nil {
 		return err
 	}
 	switch {
-	case p.Protocol != "classic" && p.Protocol != "consumer":
-		return fmt.Errorf("protocol %q: want classic or consumer", p.Protocol)
-	case p.Protocol == "consumer" && !log4j2(c.state.Version):
-		return fmt.Errorf("protocol consumer: needs Kafka 4, this lab runs %s", c.state.Version)
-	case p.Protocol == "consumer" && s.ClassicOnly:
-		return fmt.Errorf("scenario %s does not exist under the consumer protocol", s.Name)
 	case len(c.state.Brokers) < s.MinBrokers:
 		return fmt.Errorf("scenario %s needs %d brokers, lab %s has %d", s.Name, s.MinBrokers, c.state.Name, len(c.state.Brokers))
 	case s.MaxBrokers > 0 && len(c.state.Brokers) > s.MaxBrokers:
@@ -193,6 +187,10 @@ func (s Scenario) takes(p Params) error {
 		clients = []string{clientJava}
 	}
 	switch {
+	case p.Protocol != "classic" && p.Protocol != "consumer":
+		return fmt.Errorf("protocol %q: want classic or consumer", p.Protocol)
+	case p.Protocol == "consumer" && s.ClassicOnly:
+		return fmt.Errorf("scenario %s does not exist under the consumer protocol", s.Name)
 	case !slices.Contains([]string{clientJava, clientLibrdkafka, clientFranz}, p.Client):
 		return fmt.Errorf("client %q: want %s, %s or %s", p.Client, clientJava, clientLibrdkafka, clientFranz)
 	case !slices.Contains(clients, p.Client):
@@ -205,6 +203,17 @@ func (s Scenario) takes(p Params) error {
 		return fmt.Errorf("session timeout: under the consumer protocol it is the broker's; start the lab with --set group.consumer.session.timeout.ms=…")
 	case (p.Oncall != "" || p.Later != 0) && p.Record == "":
 		return fmt.Errorf("looks are kept in the recording: say --record DIR too")
+	}
+	return nil
+}
+
+// onVersion checks what a Kafka version has.
+func (s Scenario) onVersion(version string, p Params) error {
+	switch {
+	case p.Protocol == "consumer" && !log4j2(version):
+		return fmt.Errorf("protocol consumer: needs Kafka 4, this lab runs %s", version)
+	case s.NoCache && capacity(version, 7) > 0:
+		return fmt.Errorf("scenario %s needs Kafka 3.8 or later: %s takes seven slots as seven", s.Name, version)
 	}
 	return nil
 }
