@@ -133,7 +133,7 @@ type franzMember struct {
 
 func (m *franzMember) start(ctx context.Context) error {
 	if m.s.props["group.protocol"] == "consumer" {
-		ctx = context.WithValue(ctx, "opt_in_kafka_next_gen_balancer_beta", true) //nolint:revive,staticcheck // the key franz-go asks for
+		ctx = context.WithValue(ctx, "opt_in_kafka_next_gen_balancer_beta", true) //nolint:staticcheck // the key franz-go asks for
 	}
 	cl, err := kgo.NewClient(append(m.options(ctx), m.callbacks()...)...)
 	if err != nil {

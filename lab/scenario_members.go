@@ -355,11 +355,11 @@ func playRebalanceStorm(ctx context.Context, r *run) error {
 		if err := sleep(ctx, stormEvery); err != nil {
 			return err
 		}
-		if members > groupPartitions {
+		if members == groupPartitions { // one more would have nothing to do
 			break
 		}
 	}
-	_, err = r.waitBack(ctx, k, "", min(members, groupPartitions))
+	_, err = r.waitBack(ctx, k, "", members)
 	return err
 }
 
@@ -371,7 +371,7 @@ func playUnreachable(ctx context.Context, r *run) error {
 	if err != nil {
 		return err
 	}
-	r.undo(func(context.Context) error { p.close(); return nil })
+	r.undo(func(context.Context) error { return p.close() })
 	k.bootstrap = map[string]string{"a": p.bootstrap()}
 	if err := r.bring(ctx, k, "a", "b"); err != nil {
 		return err
