@@ -21,9 +21,9 @@
 // (rawMember) that do what no library would, hundreds of fetch sessions (driver),
 // and a proxy that understands Kafka's frames and can fall silent or balance.
 //
-// Params.Record keeps a run's raw material; with Params.Oncall kafka-oncall looks
-// at the cluster during and after the fault, and its evidence and verdicts are kept
-// beside the truth. Soak plays a list of runs, each on a lab of its own.
+// Params.Record keeps a run's raw material; with Params.Looker the cluster
+// is diagnosed during and after the fault, and evidence and verdicts are kept beside
+// the truth. Soak plays a list of runs, each on a lab of its own.
 //
 // State is kept in DIR/run/NAME/state.json, so that `kafka-lab run` and
 // `kafka-lab down` find what `kafka-lab up` started. A process is only ever

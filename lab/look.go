@@ -61,10 +61,10 @@ func (l *looks) wait() []Look {
 // scrapeDelay lets Prometheus have one more scrape before a look.
 const scrapeDelay = 1500 * time.Millisecond
 
-// look lets kafka-oncall diagnose now and keeps its evidence. Without a binary
-// nothing happens. It does not wait: see looks.wait.
+// look lets the looker diagnose now and keep its evidence. Without one nothing
+// happens. It does not wait: see looks.wait.
 func (r *run) look(ctx context.Context, moment string) {
-	if r.p.Oncall == "" {
+	if r.looker == nil {
 		return
 	}
 	t := *r.t
@@ -121,49 +121,81 @@ const lookTimeout = 45 * time.Second
 func (r *run) diagnose(ctx context.Context, moment string, t Truth) Look {
 	l := Look{Moment: moment, At: now(), Evidence: filepath.Join(moment, "evidence.json.gz")}
 	path := filepath.Join(r.p.Record, l.Evidence)
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		l.Error = fmt.Sprintf("making the evidence folder: %v", err)
-		return l
+	err := os.MkdirAll(filepath.Dir(path), 0o755)
+	if err == nil {
+		ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+		defer cancel()
+		l.Findings, err = r.looker.Look(ctx, t.target(), path)
 	}
-	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, r.p.Oncall, diagnoseArgs(r.c.Info(), t, path)...)
+	if err != nil {
+		l.Error = err.Error()
+	}
+	if !exists(path) {
+		l.Evidence = ""
+	}
+	return l
+}
+
+// Target is whom a look asks about: a group, a broker, or (zero) the cluster.
+type Target struct {
+	Group  string
+	Broker int
+}
+
+// target is whom the fault hit; the whole cluster when it was several or none.
+func (t Truth) target() Target {
+	if t.Subject.Group != "" {
+		return Target{Group: t.Subject.Group}
+	}
+	return Target{Broker: t.Subject.Broker}
+}
+
+// Looker diagnoses a lab and keeps the evidence in a file (.json.gz).
+type Looker interface {
+	Look(ctx context.Context, t Target, evidence string) ([]Finding, error)
+	Close() error
+}
+
+// Binary is a Looker that runs a kafka-oncall binary for each look. It has no
+// memory: no watcher runs beside it.
+func Binary(path string) func(context.Context, Info) (Looker, error) {
+	return func(_ context.Context, i Info) (Looker, error) { return oncall{path, i}, nil }
+}
+
+type oncall struct {
+	path string
+	info Info
+}
+
+func (oncall) Close() error { return nil }
+
+func (b oncall) Look(ctx context.Context, t Target, evidence string) ([]Finding, error) {
+	cmd := exec.CommandContext(ctx, b.path, diagnoseArgs(b.info, t, evidence)...)
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	err := cmd.Run()
 	// Exit codes 10 and 20 are verdicts.
 	var exit *exec.ExitError
 	if err != nil && (!errors.As(err, &exit) || (exit.ExitCode() != 10 && exit.ExitCode() != 20)) {
-		l.Error = fmt.Sprintf("kafka-oncall: %v: %s", err, tail(errs.String(), 300))
+		return nil, fmt.Errorf("kafka-oncall: %w: %s", err, tail(errs.String(), 300))
 	}
-	if !exists(path) {
-		l.Evidence = ""
-	}
-	if l.Error != "" {
-		return l
-	}
-	if l.Findings, err = parseFindings(out.Bytes()); err != nil {
-		l.Error = err.Error()
-	}
-	return l
+	return ParseFindings(out.Bytes())
 }
 
-// diagnoseArgs asks about the group or the broker that the fault hit; about the
-// whole cluster when it was several or none.
-func diagnoseArgs(i Info, t Truth, path string) []string {
+func diagnoseArgs(i Info, t Target, path string) []string {
 	args := []string{"diagnose", "--cluster", i.Name, "--bootstrap", i.Bootstrap, "--prometheus", i.Prometheus,
 		"--selector", fmt.Sprintf("{cluster=%q}", i.Name), "-o", "json", "--record", path, "--budget", "20s"}
-	switch s := t.Subject; {
-	case s.Group != "":
-		return append(args, "--group", s.Group)
-	case s.Broker != 0:
-		return append(args, "--broker", strconv.Itoa(s.Broker))
+	switch {
+	case t.Group != "":
+		return append(args, "--group", t.Group)
+	case t.Broker != 0:
+		return append(args, "--broker", strconv.Itoa(t.Broker))
 	}
 	return args
 }
 
-// parseFindings reads the part of a diagnosis (JSON) that a score needs.
-func parseFindings(b []byte) ([]Finding, error) {
+// ParseFindings reads the part of a diagnosis (JSON) that a score needs.
+func ParseFindings(b []byte) ([]Finding, error) {
 	var d struct {
 		Findings []struct {
 			Class        string            `json:"class"`

@@ -43,9 +43,10 @@ type Params struct {
 	Group, Topic string
 	// Record is a folder that gets the raw material of the run; "" records nothing.
 	Record string
-	// Oncall is a kafka-oncall binary: with it, and with Record, the run keeps what
-	// its collectors read during the fault, just after and Later after that.
-	Oncall string
+	// Looker, with Record, diagnoses during the fault, just after and Later after
+	// that, and its evidence is kept. It is made before the clients start, so that
+	// a watcher can know the time before the fault; see Binary, too.
+	Looker func(context.Context, Info) (Looker, error) `json:"-"`
 	// Later is how long after the end a last look is taken; 0 takes none.
 	Later time.Duration
 	// Client is the library of the consumers in group scenarios: java (default),
@@ -109,6 +110,7 @@ type run struct {
 	t      *Truth
 	watch  *watch
 	looks  looks
+	looker Looker
 	defers []func(context.Context) error // in no order
 }
 
@@ -131,6 +133,12 @@ func (c *Cluster) Run(ctx context.Context, name string, p Params) (Truth, error)
 		ProvisionalClass: s.Provisional, Cluster: c.state.Name, Version: c.state.Version, Protocol: p.Protocol, Client: p.Client, How: p.How,
 		Started: now(), Parameters: map[string]any{}, Expected: map[string]float64{}, Observed: map[string]float64{},
 	}}
+	if p.Looker != nil {
+		if r.looker, err = p.Looker(ctx, c.Info()); err != nil {
+			return Truth{}, fmt.Errorf("getting ready to look: %w", err)
+		}
+		defer func() { _ = r.looker.Close() }() // after clean, which waits for the looks
+	}
 	err = r.all(ctx, s)
 	return *r.t, errors.Join(err, r.clean(context.WithoutCancel(ctx)))
 }
@@ -201,7 +209,7 @@ func (s Scenario) takes(p Params) error {
 		return fmt.Errorf("session timeout %s: brokers accept 6s or more", p.Session)
 	case p.Protocol == "consumer" && p.Session != 0:
 		return fmt.Errorf("session timeout: under the consumer protocol it is the broker's; start the lab with --set group.consumer.session.timeout.ms=…")
-	case (p.Oncall != "" || p.Later != 0) && p.Record == "":
+	case (p.Looker != nil || p.Later != 0) && p.Record == "":
 		return fmt.Errorf("looks are kept in the recording: say --record DIR too")
 	}
 	return nil
@@ -289,6 +297,7 @@ func (r *run) observe(ctx context.Context) error {
 		"offset_commit_25":        errorsOf("OffsetCommit", unknownMember),
 		"sync_group_25":           errorsOf("SyncGroup", unknownMember),
 		"offset_commit_82":        errorsOf("OffsetCommit", "FENCED_INSTANCE_ID"),
+		"heartbeat_82":            errorsOf("Heartbeat", "FENCED_INSTANCE_ID"),
 		"heartbeat_27":            errorsOf("Heartbeat", "REBALANCE_IN_PROGRESS"),
 		"rebootstrap_required":    errorsOf("ApiVersions", "REBOOTSTRAP_REQUIRED"),
 		"not_leader_list_errors":  errorsOf("ListOffsets", "NOT_LEADER_OR_FOLLOWER"),

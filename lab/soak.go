@@ -228,7 +228,7 @@ func (s Soak) play(ctx context.Context, i Item, res *Result) (Truth, error) {
 	p, tmp := i.Play, ""
 	if s.Record != "" {
 		p.Record = filepath.Join(s.Record, ".running")
-	} else if p.Oncall != "" {
+	} else if p.Looker != nil {
 		if tmp, err = os.MkdirTemp("", "kafka-lab-"); err != nil {
 			return Truth{}, errors.Join(fmt.Errorf("making a folder for evidence: %w", err), c.Down(context.WithoutCancel(ctx)))
 		}

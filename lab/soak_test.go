@@ -39,11 +39,11 @@ func TestScore(t *testing.T) {
 }
 
 func TestParseFindings(t *testing.T) {
-	got, err := parseFindings([]byte(`{"findings":[{"class":"session-timeout","confidence":"likely","subject":"group g","alternatives":[{"class":"client-unreachable","because":"x"},"process-gone"],"citations":[]}]}`))
+	got, err := ParseFindings([]byte(`{"findings":[{"class":"session-timeout","confidence":"likely","subject":"group g","alternatives":[{"class":"client-unreachable","because":"x"},"process-gone"],"citations":[]}]}`))
 	if err != nil || len(got) != 1 || strings.Join(got[0].Alternatives, " ") != "client-unreachable process-gone" || got[0].Subject != "group g" {
 		t.Errorf("%+v, %v", got, err)
 	}
-	if _, err := parseFindings([]byte("kafka: no broker")); err == nil {
+	if _, err := ParseFindings([]byte("kafka: no broker")); err == nil {
 		t.Error("text is not a diagnosis")
 	}
 }
@@ -94,7 +94,7 @@ func TestItemBringsTheLabItNeeds(t *testing.T) {
 func TestDiagnoseAsksAboutWhomTheFaultHit(t *testing.T) {
 	i := Info{Name: "lab", Bootstrap: "b:1", Prometheus: "http://p"}
 	for want, s := range map[string]Subject{"--group payments": {Group: "payments", Broker: 1}, "--broker 3": {Broker: 3}, "--budget 20s": {}} {
-		if got := strings.Join(diagnoseArgs(i, Truth{Subject: s}, "/r/e.json"), " "); !strings.HasSuffix(got, want) {
+		if got := strings.Join(diagnoseArgs(i, Truth{Subject: s}.target(), "/r/e.json"), " "); !strings.HasSuffix(got, want) {
 			t.Errorf("%+v: %s", s, got)
 		}
 	}
@@ -108,7 +108,7 @@ func TestTakesRefusesWhatCannotBe(t *testing.T) {
 	for name, p := range map[string]Params{
 		"protocol": {Protocol: "eager", Client: clientJava}, "client": {Protocol: "classic", Client: "sarama"}, "form": {Protocol: "classic", Client: clientJava, How: "slow"},
 		"session":     {Protocol: "classic", Client: clientJava, Session: 1},
-		"848 session": {Protocol: "consumer", Client: clientJava, Session: 2 * sessionTimeout}, "looks": {Protocol: "classic", Client: clientJava, Oncall: "x"},
+		"848 session": {Protocol: "consumer", Client: clientJava, Session: 2 * sessionTimeout}, "looks": {Protocol: "classic", Client: clientJava, Looker: Binary("x")},
 	} {
 		if s.takes(p) == nil {
 			t.Errorf("%s: want a refusal of %+v", name, p)

@@ -66,6 +66,7 @@ func upCommand() *cobra.Command {
 func runCommand() *cobra.Command {
 	var dir, name string
 	var p lab.Params
+	var l lookFlags
 	cmd := &cobra.Command{
 		Use:   "run SCENARIO",
 		Short: "Break something on purpose; print the ground truth as JSON",
@@ -77,6 +78,7 @@ func runCommand() *cobra.Command {
 				return err
 			}
 			defer c.Close()
+			p.Looker = l.looker()
 			truth, err := c.Run(cmd.Context(), args[0], p)
 			if err != nil {
 				return err
@@ -88,6 +90,8 @@ func runCommand() *cobra.Command {
 	f.StringVar(&dir, "dir", ".klab", "folder of run state and logs")
 	f.StringVar(&name, "name", "klab", "name of the lab")
 	playFlags(f, &p)
+	l.add(f)
+	f.DurationVar(&p.Later, "later", 0, "one more look that long after the end (with --look)")
 	return cmd
 }
 
@@ -101,8 +105,6 @@ func playFlags(f *pflag.FlagSet, p *lab.Params) {
 	f.StringVar(&p.Group, "group", "", "name of the consumer group (group scenarios; default: a new one)")
 	f.StringVar(&p.Topic, "topic", "", "name of the topic (default: a new one)")
 	f.StringVar(&p.Record, "record", "", "folder for the raw material of the run")
-	f.StringVar(&p.Oncall, "oncall", "", "kafka-oncall binary: keeps in --record what its collectors read during the fault and just after, and its verdicts")
-	f.DurationVar(&p.Later, "later", 0, "one more look that long after the end (with --oncall)")
 	f.StringVar(&p.Client, "client", "java", "library of the consumers in group scenarios: java, librdkafka or franz-go")
 	f.BoolVar(&p.Static, "static", false, "give every consumer a group.instance.id")
 	f.DurationVar(&p.Session, "session-timeout", 0, "session.timeout.ms of classic consumers (default 6s)")

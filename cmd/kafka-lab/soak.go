@@ -19,6 +19,7 @@ func soakCommand() *cobra.Command {
 	var repeat int
 	var list bool
 	var p lab.Params
+	var l lookFlags
 	s := lab.Soak{Lab: lab.Options{Progress: progress}}
 	cmd := &cobra.Command{
 		Use:   "soak",
@@ -35,9 +36,10 @@ plan has one run a line, with the flags of up and run; # begins a comment:
   misrouted-sessions --how requests --brokers 2 --slots 64
 
 A run that fails is a line with an error; the next one starts.`,
-		Example: "  kafka-lab soak --oncall ./kafka-oncall --results soak.jsonl --record recordings\n  kafka-lab soak --plan night.txt --oncall ./kafka-oncall",
+		Example: "  kafka-lab soak --look --results soak.jsonl --record recordings\n  kafka-lab soak --plan night.txt --oncall ./kafka-oncall",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			p.Looker = l.looker()
 			if err := fillPlan(&s, planFile, versions, p); err != nil {
 				return err
 			}
@@ -63,7 +65,7 @@ A run that fails is a line with an error; the next one starts.`,
 	f.StringVar(&p.Protocol, "protocol", "classic", "group protocol without a plan: classic or consumer")
 	f.StringVar(&p.Client, "client", "java", "client without a plan: java, librdkafka or franz-go")
 	f.BoolVar(&p.Static, "static", false, "static members without a plan")
-	f.StringVar(&p.Oncall, "oncall", "", "kafka-oncall binary that is asked for its verdicts")
+	l.add(f)
 	f.DurationVar(&p.Later, "later", 0, "one more look that long after the end of each run")
 	f.StringVar(&resultsFile, "results", "soak.jsonl", "file that gets one JSON line per run")
 	f.StringVar(&s.Record, "record", "", "folder that gets the recordings, as CLASS/RUN")
@@ -140,7 +142,7 @@ func planLine(words []string, base lab.Params) ([]lab.Item, error) {
 	f.IntVar(&repeat, "repeat", 1, "")
 	f.StringArrayVar(&sets, "set", nil, "")
 	playFlags(f, &item.Play)
-	item.Play.Oncall, item.Play.Later = base.Oncall, base.Later
+	item.Play.Looker, item.Play.Later = base.Looker, base.Later
 	if err := f.Parse(words[1:]); err != nil {
 		return nil, err
 	}

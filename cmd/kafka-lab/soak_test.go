@@ -14,12 +14,12 @@ func TestReadPlan(t *testing.T) {
 restart-burst --version 3.9.2 --kill
 session-timeout --client librdkafka --session-timeout 10s --repeat 2   # twice
 follower-churn --set num.replica.fetchers=4 --set 1:num.io.threads=2
-`), lab.Params{Oncall: "./kafka-oncall"})
+`), lab.Params{Looker: lab.Binary("./kafka-oncall")})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(items) != 4 || items[0].Version != "3.9.2" || !items[0].Play.Kill || items[2].Play.Session != 10*time.Second ||
-		items[3].Version != "4.4.0" || len(items[3].Set) != 2 || items[3].Set[1].Broker != 1 || items[1].Play.Oncall != "./kafka-oncall" {
+		items[3].Version != "4.4.0" || len(items[3].Set) != 2 || items[3].Set[1].Broker != 1 || items[1].Play.Looker == nil {
 		t.Errorf("%+v", items)
 	}
 	for text, want := range map[string]string{
