@@ -73,6 +73,8 @@ type Scenario struct {
 	MaxBrokers int
 	// NoCache: the broker must be one without a session cache (slots below 8).
 	NoCache bool
+	// Set are broker settings that make the fault plainer; a soak applies them.
+	Set []Setting
 	// ClassicOnly: the fault does not exist under the consumer protocol.
 	ClassicOnly bool
 	// Clients that can show the fault; empty: Java only.
@@ -174,6 +176,8 @@ func (c *Cluster) fits(s Scenario, p *Params) error {
 		return err
 	}
 	switch {
+	case (p.Looker != nil || p.Later != 0) && p.Record == "":
+		return fmt.Errorf("looks are kept in the recording: say --record DIR too")
 	case len(c.state.Brokers) < s.MinBrokers:
 		return fmt.Errorf("scenario %s needs %d brokers, lab %s has %d", s.Name, s.MinBrokers, c.state.Name, len(c.state.Brokers))
 	case s.MaxBrokers > 0 && len(c.state.Brokers) > s.MaxBrokers:
@@ -209,8 +213,6 @@ func (s Scenario) takes(p Params) error {
 		return fmt.Errorf("session timeout %s: brokers accept 6s or more", p.Session)
 	case p.Protocol == "consumer" && p.Session != 0:
 		return fmt.Errorf("session timeout: under the consumer protocol it is the broker's; start the lab with --set group.consumer.session.timeout.ms=…")
-	case (p.Looker != nil || p.Later != 0) && p.Record == "":
-		return fmt.Errorf("looks are kept in the recording: say --record DIR too")
 	}
 	return nil
 }

@@ -121,7 +121,7 @@ func (i Item) options(common Options) (Options, error) {
 	}
 	o := common
 	o.Version, o.Brokers, o.Slots, o.Replace = orString(i.Version, "4.4.0"), orInt(i.Brokers, s.MinBrokers), i.Slots, true
-	o.Set = append(slices.Clone(common.Set), i.Set...)
+	o.Set = slices.Concat(common.Set, s.Set, i.Set)
 	switch {
 	case o.Slots != 0:
 	case s.NoCache:
@@ -132,8 +132,8 @@ func (i Item) options(common Options) (Options, error) {
 	return o, nil
 }
 
-// name of an item's recording, for the n-th run of a soak.
-func (i Item) name(n int) string {
+// Name of the n-th run of a soak, from 1 on; its recording's folder, too.
+func (i Item) Name(n int) string {
 	parts := []string{i.Scenario}
 	if i.Play.How != "" {
 		parts = append(parts, i.Play.How)
@@ -176,8 +176,8 @@ func (s Soak) Run(ctx context.Context) error {
 	}
 	enc := json.NewEncoder(s.Results)
 	for n, i := range s.Items {
-		s.progress("run %d of %d: %s", n+1, len(s.Items), i.name(n+1))
-		res := s.one(ctx, i, i.name(n+1))
+		s.progress("run %d of %d: %s", n+1, len(s.Items), i.Name(n+1))
+		res := s.one(ctx, i, i.Name(n+1))
 		if err := enc.Encode(res); err != nil {
 			return fmt.Errorf("writing results: %w", err)
 		}

@@ -48,7 +48,10 @@ A run that fails is a line with an error; the next one starts.`,
 				return err
 			}
 			if list {
-				return printJSON(s.Items)
+				for n, i := range s.Items {
+					fmt.Println(i.Name(n + 1))
+				}
+				return nil
 			}
 			f, err := os.OpenFile(resultsFile, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 			if err != nil {
@@ -70,7 +73,7 @@ A run that fails is a line with an error; the next one starts.`,
 	f.StringVar(&resultsFile, "results", "soak.jsonl", "file that gets one JSON line per run")
 	f.StringVar(&s.Record, "record", "", "folder that gets the recordings, as CLASS/RUN")
 	f.IntVar(&repeat, "repeat", 1, "play the whole list so many times")
-	f.BoolVar(&list, "list", false, "only print what would be played, as JSON")
+	f.BoolVar(&list, "list", false, "only print the names of the runs")
 	f.StringVar(&s.Lab.Name, "name", "soak", "name of the lab")
 	f.StringVar(&s.Lab.Dir, "dir", ".klab", "folder of run state and logs")
 	return cmd
