@@ -207,6 +207,8 @@ func (s Scenario) takes(p Params) error {
 		return fmt.Errorf("client %q: want %s, %s or %s", p.Client, clientJava, clientLibrdkafka, clientFranz)
 	case !slices.Contains(clients, p.Client):
 		return fmt.Errorf("scenario %s cannot be played with client %s: it has %s", s.Name, p.Client, strings.Join(clients, ", "))
+	case p.How == "streams" && p.Client != clientJava:
+		return fmt.Errorf("the form streams needs client %s: only its close can leave the member behind", clientJava)
 	case p.How != "" && !slices.Contains(s.Hows, p.How):
 		return fmt.Errorf("scenario %s: no form %q; it has: %s", s.Name, p.How, orString(strings.Join(s.Hows, ", "), "one form only"))
 	case p.Session != 0 && p.Session < sessionTimeout:

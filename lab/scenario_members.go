@@ -43,9 +43,6 @@ func playProcessReplaced(ctx context.Context, r *run) error {
 // replaceLikeStreams closes one consumer after the other as Kafka Streams does,
 // without LeaveGroup, and starts its successor.
 func (r *run) replaceLikeStreams(ctx context.Context) error {
-	if r.p.Client != clientJava {
-		return fmt.Errorf("the form streams needs client java, since only its close can leave the member behind")
-	}
 	roles := []string{"a", "b", "c"}
 	k, err := r.startCastWith(ctx, []string{"internal.leave.group.on.close=false"}, roles...)
 	if err != nil {
