@@ -341,6 +341,7 @@ func playRebalanceStorm(ctx context.Context, r *run) error {
 		} else if err := r.c.addPartitions(ctx, k.topic, groupPartitions+i+1); err != nil {
 			return err
 		}
+		r.t.Expected["rebalances"] = float64(i + 1)
 		switch i {
 		case 0:
 			r.at(EventFault, "round 1 of %d (%s)", stormRounds, r.p.How)

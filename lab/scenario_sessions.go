@@ -49,6 +49,7 @@ func playTurnover(ctx context.Context, r *run) error {
 	if err := r.sessionsReach(ctx, d.clients()); err != nil {
 		return err
 	}
+	r.t.Expected["sessions"], r.t.Expected["error_70"] = float64(r.c.Info().Capacity), 0
 	var arrivals atomic.Int64
 	stop := r.arrivals(ctx, d, &arrivals)
 	r.undo(func(context.Context) error { stop(); return nil })
@@ -114,6 +115,7 @@ func playLeak(ctx context.Context, r *run) error {
 	}
 	defer cl.Close()
 	r.t.Subject.ClientID = "nightly-export-1"
+	r.t.Expected["sessions"], r.t.Expected["error_70"] = float64(r.c.Info().Capacity), 0
 	r.at(EventFault, "nightly-export-1 opens a session with every fetch")
 	p := &player{d: d, cl: cl}
 	begin, full := time.Now(), false
