@@ -117,6 +117,18 @@ func (c *Cluster) create(ctx context.Context, name string, partitions int, repli
 	return c.waitTopic(ctx, name, partitions)
 }
 
+// addPartitions grows a topic to n partitions and waits for their leaders.
+func (c *Cluster) addPartitions(ctx context.Context, name string, n int) error {
+	all, err := kadm.NewClient(c.client).UpdatePartitions(ctx, n, name)
+	if err == nil {
+		err = all.Error()
+	}
+	if err != nil {
+		return fmt.Errorf("growing topic %s to %d partitions: %w", name, n, err)
+	}
+	return c.waitTopic(ctx, name, n)
+}
+
 func (c *Cluster) waitTopic(ctx context.Context, name string, partitions int) error {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
@@ -178,7 +190,11 @@ func (c *Cluster) everyPartition(ctx context.Context, holds func(partition) bool
 	return true, nil
 }
 
-// createLedBy makes a topic whose partitions all have one replica, on one broker.
-func (c *Cluster) createLedBy(ctx context.Context, name string, partitions, broker int) error {
-	return c.create(ctx, name, partitions, func(int) []int32 { return []int32{int32(broker)} })
+// createOn makes a topic that broker 1 leads as a whole; the last of three brokers follows.
+func (c *Cluster) createOn(ctx context.Context, name string, partitions int) error {
+	replicas := []int32{1}
+	if n := len(c.state.Brokers); n >= 3 {
+		replicas = append(replicas, int32(n))
+	}
+	return c.create(ctx, name, partitions, func(int) []int32 { return replicas })
 }

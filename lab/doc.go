@@ -16,10 +16,20 @@
 // is there passes Params.OnEvent (called at ready, fault, effect and return; it
 // may block, the scenario waits) and Params.Hold or Params.Release.
 //
+// Whom a scenario plays with: consumers of three libraries (Java, librdkafka,
+// franz-go; one process each, told by lines on standard input), hand-made members
+// (rawMember) that do what no library would, hundreds of fetch sessions (driver),
+// and a proxy that understands Kafka's frames and can fall silent or balance.
+//
+// Params.Record keeps a run's raw material; with Params.Looker the cluster
+// is diagnosed during and after the fault, and evidence and verdicts are kept beside
+// the truth. Soak plays a list of runs, each on a lab of its own.
+//
 // State is kept in DIR/run/NAME/state.json, so that `kafka-lab run` and
 // `kafka-lab down` find what `kafka-lab up` started. A process is only ever
 // ended when its id and its start time are those that were written down.
 //
 // Linux only: process identity is read from /proc. Needs a JDK 17, Maven, and
-// the programs prometheus and prometheus-alertmanager on PATH.
+// the programs prometheus and prometheus-alertmanager on PATH; Python 3 with pip for
+// librdkafka.
 package lab

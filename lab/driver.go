@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
@@ -18,19 +19,21 @@ import (
 // partitions assigned to it, and keeps its session as a Java consumer does. It is
 // honest demand: a census by membership and one by connections both see it.
 type driver struct {
-	c          *Cluster
-	topic      topicView
-	groups     []string
-	perGroup   int
-	vary       bool          // leave a changing half of the partitions out, as Java clients before 4.0 do with buffered ones
-	every      time.Duration // between the fetches of one client
-	fetches    atomic.Int64
-	fulls      atomic.Int64
-	refused    atomic.Int64 // full fetches answered without a session
-	notFound   atomic.Int64 // error 70
-	otherError atomic.Int64
-	wg         sync.WaitGroup
-	cancel     context.CancelFunc
+	c           *Cluster
+	topic       topicView
+	groups      []string
+	perGroup    int
+	vary        bool          // leave a changing half of the partitions out, as Java clients before 4.0 do with buffered ones
+	every       time.Duration // between the fetches of one client
+	duplicate   int           // one in so many fetches is sent twice; 0: none
+	fetches     atomic.Int64
+	fulls       atomic.Int64
+	refused     atomic.Int64 // full fetches answered without a session
+	notFound    atomic.Int64 // error 70
+	epochErrors atomic.Int64 // error 71
+	otherError  atomic.Int64
+	wg          sync.WaitGroup
+	cancel      context.CancelFunc
 }
 
 // playedBy is the software name on the driver's connections. It is not a Java
@@ -66,6 +69,18 @@ func (d *driver) launch(ctx context.Context, group, clientID string, seed uint64
 	return nil
 }
 
+func (d *driver) clients() int { return len(d.groups) * d.perGroup }
+
+// slice is a set of partitions as large as every client's.
+func (d *driver) slice(i int) []int32 {
+	n := len(d.topic.Partitions) / cachePerMember
+	out := make([]int32, cachePerMember)
+	for k := range out {
+		out[k] = int32(i%max(n, 1)*cachePerMember + k)
+	}
+	return out
+}
+
 // stop lets every client leave its group and close its session.
 func (d *driver) stop() {
 	if d.cancel != nil {
@@ -81,6 +96,9 @@ type player struct {
 	member *rawMember
 	rng    *rand.Rand
 	left   atomic.Bool
+
+	replica int32 // plays this broker's fetcher; 0: a consumer
+	fetched int
 
 	mu   sync.Mutex
 	mine []int32
@@ -130,7 +148,7 @@ func (p *player) fetch(ctx context.Context, want []int32) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
 	plan := p.session.next(want)
-	resp, err := p.request(plan).RequestWith(ctx, p.cl.Broker(p.d.c.Info().Brokers[0].ID))
+	resp, err := p.ask(ctx, plan)
 	if err != nil {
 		p.session.broken()
 		p.d.otherError.Add(1)
@@ -138,6 +156,14 @@ func (p *player) fetch(ctx context.Context, want []int32) {
 	}
 	p.count(plan, resp)
 	p.session.answered(resp.ErrorCode, resp.SessionID, want)
+}
+
+func (p *player) ask(ctx context.Context, plan fetchPlan) (*kmsg.FetchResponse, error) {
+	p.fetched++
+	if n := p.d.duplicate; n > 0 && !plan.full() && p.fetched%n == 0 {
+		return p.twice(ctx, plan)
+	}
+	return p.request(plan).RequestWith(ctx, p.cl.Broker(p.d.c.Info().Brokers[0].ID))
 }
 
 func (p *player) count(plan fetchPlan, resp *kmsg.FetchResponse) {
@@ -150,8 +176,10 @@ func (p *player) count(plan fetchPlan, resp *kmsg.FetchResponse) {
 	}
 	switch resp.ErrorCode {
 	case 0:
-	case 70:
+	case kerr.FetchSessionIDNotFound.Code:
 		p.d.notFound.Add(1)
+	case kerr.InvalidFetchSessionEpoch.Code:
+		p.d.epochErrors.Add(1)
 	default:
 		p.d.otherError.Add(1)
 	}
@@ -160,6 +188,9 @@ func (p *player) count(plan fetchPlan, resp *kmsg.FetchResponse) {
 func (p *player) request(plan fetchPlan) *kmsg.FetchRequest {
 	req := kmsg.NewPtrFetchRequest()
 	req.ReplicaID = -1
+	if p.replica != 0 { // from version 15 on in a field of its own
+		req.ReplicaID, req.ReplicaState.ID = p.replica, p.replica
+	}
 	req.MaxWaitMillis, req.MinBytes, req.MaxBytes = 100, 1, 1<<20
 	req.SessionID, req.SessionEpoch = plan.id, plan.epoch
 	if len(plan.add) > 0 {
@@ -185,8 +216,6 @@ func (p *player) request(plan fetchPlan) *kmsg.FetchRequest {
 func (p *player) drain() {
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
 	defer cancel()
-	if p.session.id != 0 {
-		_, _ = p.request(fetchPlan{id: p.session.id, epoch: -1}).RequestWith(ctx, p.cl.Broker(p.d.c.Info().Brokers[0].ID))
-	}
+	p.end(ctx)
 	_ = poll(ctx, 20*time.Millisecond, "the member to leave", func(context.Context) (bool, error) { return p.left.Load(), nil })
 }

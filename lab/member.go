@@ -22,6 +22,9 @@ type rawMember struct {
 	// neverSync joins and heartbeats, but sends no SyncGroup until the broker
 	// has thrown it out (the join/sync race).
 	neverSync bool
+	// sick, once closed, makes the member rejoin and sync no more; it heartbeats on
+	// until shortly before the broker drops it, and then falls silent for good.
+	sick <-chan struct{}
 	// onAssign hears of every assignment.
 	onAssign func([]int32)
 	// onEvent hears of what happens, for the timeline.
@@ -35,6 +38,9 @@ type rawMember struct {
 // member's membership had been taken away meanwhile.
 var errSyncRefused = errors.New("the broker refused the late SyncGroup")
 
+// errSick ends a member that was told to be sick.
+var errSick = errors.New("sick, and silent for good")
+
 // run keeps the membership up until ctx ends, then leaves.
 func (m *rawMember) run(ctx context.Context) error {
 	defer m.leave(context.WithoutCancel(ctx))
@@ -43,7 +49,7 @@ func (m *rawMember) run(ctx context.Context) error {
 		switch {
 		case ctx.Err() != nil:
 			return nil
-		case errors.Is(err, errSyncRefused):
+		case errors.Is(err, errSyncRefused), errors.Is(err, errSick):
 			return nil
 		case errors.Is(err, kerr.RebalanceInProgress):
 		case errors.Is(err, kerr.UnknownMemberID), errors.Is(err, kerr.FencedInstanceID):
@@ -68,6 +74,9 @@ func (m *rawMember) round(ctx context.Context) error {
 	if m.neverSync {
 		m.tell(fmt.Sprintf("joined generation %d as %s and does not sync", m.generation, m.id))
 		return m.withholdSync(ctx)
+	}
+	if m.ill() {
+		return m.playSick(ctx)
 	}
 	mine, err := m.sync(ctx, resp)
 	if err != nil {
@@ -166,11 +175,44 @@ func (m *rawMember) heartbeat(ctx context.Context) error {
 	return kerr.ErrorForCode(resp.ErrorCode)
 }
 
+func (m *rawMember) ill() bool {
+	select {
+	case <-m.sick:
+		return m.sick != nil
+	default:
+		return false
+	}
+}
+
+// playSick heartbeats without syncing. The others' patience ends after a session
+// timeout and they rejoin; the broker waits one rebalance timeout for this member.
+func (m *rawMember) playSick(ctx context.Context) error {
+	defer func() { m.id = "" }() // nothing to leave
+	var until time.Time
+	for until.IsZero() || time.Now().Before(until) {
+		if err := sleep(ctx, m.session/3); err != nil {
+			return err
+		}
+		err := m.heartbeat(ctx)
+		if errors.Is(err, kerr.RebalanceInProgress) && until.IsZero() {
+			until = time.Now().Add(m.rebalance - m.session/2)
+		}
+		if errors.Is(err, kerr.UnknownMemberID) {
+			break
+		}
+	}
+	return errSick
+}
+
 // beat sends heartbeats at a third of the session timeout until one is refused.
 func (m *rawMember) beat(ctx context.Context) error {
 	for {
-		if err := sleep(ctx, m.session/3); err != nil {
-			return err
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-m.sick:
+			return kerr.RebalanceInProgress
+		case <-time.After(m.session / 3):
 		}
 		if err := m.heartbeat(ctx); err != nil {
 			return err

@@ -37,13 +37,15 @@ func bring(t *testing.T, o Options) *Cluster {
 func TestGroupScenariosOnARealBroker(t *testing.T) {
 	c := bring(t, realOptions(t, "groups"))
 	for name, holds := range map[string]func(o map[string]float64) bool{
-		"quiet":           func(o map[string]float64) bool { return unknown(o) == 0 && o["leave_group_requests"] == 0 },
-		"lag":             func(o map[string]float64) bool { return unknown(o) == 0 && o["leave_group_requests"] == 0 },
-		"poll-interval":   func(o map[string]float64) bool { return unknown(o) == 0 && o["leave_group_requests"] == 1 },
-		"session-timeout": func(o map[string]float64) bool { return unknown(o) > 0 && o["leave_group_requests"] == 0 },
-		"process-gone":    func(o map[string]float64) bool { return unknown(o) == 0 && o["leave_group_requests"] == 0 },
-		"join-sync-race":  func(o map[string]float64) bool { return unknown(o) > 0 && o["sync_group_25"] == 1 },
-		"rolling-deploy":  func(o map[string]float64) bool { return unknown(o) == 0 && o["leave_group_requests"] == 3 },
+		"quiet":              func(o map[string]float64) bool { return unknown(o) == 0 && o["leave_group_requests"] == 0 },
+		"lag":                func(o map[string]float64) bool { return unknown(o) == 0 && o["leave_group_requests"] == 0 },
+		"poll-interval":      func(o map[string]float64) bool { return unknown(o) == 0 && o["leave_group_requests"] == 1 },
+		"session-timeout":    func(o map[string]float64) bool { return unknown(o) > 0 && o["leave_group_requests"] == 0 },
+		"process-gone":       func(o map[string]float64) bool { return unknown(o) == 0 && o["leave_group_requests"] == 0 },
+		"join-sync-race":     func(o map[string]float64) bool { return unknown(o) > 0 && o["sync_group_25"] == 1 },
+		"client-unreachable": func(o map[string]float64) bool { return unknown(o) > 0 && o["leave_group_requests"] == 0 },
+		"removed-by-admin":   func(o map[string]float64) bool { return o["leave_group_requests"] == 1 },
+		"rolling-deploy":     func(o map[string]float64) bool { return unknown(o) == 0 && o["leave_group_requests"] == 3 },
 	} {
 		t.Run(name, func(t *testing.T) {
 			truth, err := c.Run(t.Context(), name, Params{})

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -32,7 +33,7 @@ type Params struct {
 	// Hold keeps everything running after the last event, for somebody to
 	// look. Closing Release ends the hold early.
 	Hold    time.Duration
-	Release <-chan struct{}
+	Release <-chan struct{} `json:"-"`
 	// Away is how long the victim stays frozen or stalled (session-timeout: 10 s,
 	// poll-interval: 18 s).
 	Away time.Duration
@@ -42,8 +43,24 @@ type Params struct {
 	Group, Topic string
 	// Record is a folder that gets the raw material of the run; "" records nothing.
 	Record string
+	// Looker, with Record, diagnoses during the fault, just after and Later after
+	// that, and its evidence is kept. It is made before the clients start, so that
+	// a watcher can know the time before the fault; see Binary, too.
+	Looker func(context.Context, Info) (Looker, error) `json:"-"`
+	// Later is how long after the end a last look is taken; 0 takes none.
+	Later time.Duration
+	// Client is the library of the consumers in group scenarios: java (default),
+	// librdkafka or franz-go.
+	Client string
+	// Static gives every consumer a group.instance.id.
+	Static bool
+	// Session, MaxPoll and Commit replace the scaled timeouts (6 s, 12 s, 1 s);
+	// the heartbeat interval stays a third of the session timeout.
+	Session, MaxPoll, Commit time.Duration
+	// How chooses among the forms of a scenario; see Scenario.Hows.
+	How string
 	// OnEvent is called at each moment, on the scenario's goroutine.
-	OnEvent func(event string, t Truth)
+	OnEvent func(event string, t Truth) `json:"-"`
 }
 
 // Scenario is one way to break a cluster.
@@ -52,8 +69,18 @@ type Scenario struct {
 	// MinBrokers and Small say what cluster it needs; Small: a cache of at most 200 slots.
 	MinBrokers int
 	Small      bool
+	// MaxBrokers, if set: with more the fault would be another.
+	MaxBrokers int
+	// NoCache: the broker must be one without a session cache (slots below 8).
+	NoCache bool
+	// Set are broker settings that make the fault plainer; a soak applies them.
+	Set []Setting
 	// ClassicOnly: the fault does not exist under the consumer protocol.
-	ClassicOnly  bool
+	ClassicOnly bool
+	// Clients that can show the fault; empty: Java only.
+	Clients []string
+	// Hows are the scenario's forms, the first is the default.
+	Hows         []string
 	Alternatives []string
 	Provisional  string
 	play         func(context.Context, *run) error
@@ -61,20 +88,7 @@ type Scenario struct {
 
 // Scenarios lists them by name.
 func Scenarios() []Scenario {
-	s := []Scenario{
-		{Name: "quiet", Class: "quiet", MinBrokers: 1, Text: "healthy consumers, nothing happens", play: playQuiet},
-		{Name: "restart-burst", Class: "restart-burst", MinBrokers: 3, Text: "one of three brokers is restarted; 20 Java consumers have partitions there", play: playRestartBurst},
-		{Name: "cache-thrash", Class: "cache-thrash", MinBrokers: 1, Small: true, Text: "more fetch sessions than slots, partition sets that vary", play: playThrash},
-		{Name: "cache-saturated", Class: "cache-saturated", MinBrokers: 1, Small: true, Text: "more fetch sessions than slots, all of one size", play: playSaturated},
-		{Name: "poll-interval", Class: "poll-interval", MinBrokers: 1, Text: "one consumer does not poll for longer than max.poll.interval.ms", play: playPollInterval},
-		{Name: "session-timeout", Class: "session-timeout", MinBrokers: 1, Text: "one consumer's process is frozen for longer than session.timeout.ms",
-			Alternatives: []string{"client-unreachable"}, Provisional: "session-timeout", play: playSessionTimeout},
-		{Name: "process-gone", Class: "process-gone", MinBrokers: 1, Text: "one consumer's process is killed and does not come back",
-			Provisional: "session-timeout", play: playProcessGone},
-		{Name: "join-sync-race", Class: "join-sync-race", MinBrokers: 1, ClassicOnly: true, Text: "a third member joins and never syncs", play: playJoinSyncRace},
-		{Name: "lag", Class: "lag-stable-group", MinBrokers: 1, Text: "both consumers are slower than the producer; nobody loses membership", play: playLag},
-		{Name: "rolling-deploy", Class: "rolling-deploy", MinBrokers: 1, Text: "every consumer is closed and replaced, one after another", play: playRollingDeploy},
-	}
+	s := append(fetchScenarios(), groupScenarios()...)
 	sort.Slice(s, func(i, j int) bool { return s[i].Name < s[j].Name })
 	return s
 }
@@ -92,10 +106,13 @@ func findScenario(name string) (Scenario, error) {
 
 // run is one play of a scenario.
 type run struct {
+	ctx    context.Context // of the whole run; looks outlive the step that asks for them
 	c      *Cluster
 	p      Params
 	t      *Truth
 	watch  *watch
+	looks  looks
+	looker Looker
 	defers []func(context.Context) error // in no order
 }
 
@@ -113,11 +130,17 @@ func (c *Cluster) Run(ctx context.Context, name string, p Params) (Truth, error)
 	if err := c.jars.compile(ctx); err != nil {
 		return Truth{}, err
 	}
-	r := &run{c: c, p: p, t: &Truth{
+	r := &run{ctx: ctx, c: c, p: p, t: &Truth{
 		Schema: TruthSchema, Scenario: s.Name, Class: s.Class, Family: family(s.Class), Alternatives: s.Alternatives,
-		ProvisionalClass: s.Provisional, Cluster: c.state.Name, Version: c.state.Version, Protocol: p.Protocol,
+		ProvisionalClass: s.Provisional, Cluster: c.state.Name, Version: c.state.Version, Protocol: p.Protocol, Client: p.Client, How: p.How,
 		Started: now(), Parameters: map[string]any{}, Expected: map[string]float64{}, Observed: map[string]float64{},
 	}}
+	if p.Looker != nil {
+		if r.looker, err = p.Looker(ctx, c.Info()); err != nil {
+			return Truth{}, fmt.Errorf("getting ready to look: %w", err)
+		}
+		defer func() { _ = r.looker.Close() }() // after clean, which waits for the looks
+	}
 	err = r.all(ctx, s)
 	return *r.t, errors.Join(err, r.clean(context.WithoutCancel(ctx)))
 }
@@ -130,7 +153,12 @@ func (r *run) all(ctx context.Context, s Scenario) error {
 	if err := r.observe(ctx); err != nil {
 		return err
 	}
+	r.look(ctx, LookAfter)
+	if err := r.lookLater(ctx); err != nil {
+		return err
+	}
 	r.t.Ended = now()
+	r.t.Looks = r.looks.wait()
 	views := r.watch.end()
 	if r.p.Record == "" {
 		return nil
@@ -140,18 +168,64 @@ func (r *run) all(ctx context.Context, s Scenario) error {
 
 // fits checks the request against the cluster and fills in the protocol.
 func (c *Cluster) fits(s Scenario, p *Params) error {
-	p.Protocol = orString(p.Protocol, "classic")
+	p.Protocol, p.Client = orString(p.Protocol, "classic"), orString(p.Client, clientJava)
+	if p.How == "" && len(s.Hows) > 0 {
+		p.How = s.Hows[0]
+	}
+	if err := errors.Join(s.takes(*p), s.onVersion(c.state.Version, *p)); err != nil {
+		return err
+	}
+	switch {
+	case (p.Looker != nil || p.Later != 0) && p.Record == "":
+		return fmt.Errorf("looks are kept in the recording: say --record DIR too")
+	case len(c.state.Brokers) < s.MinBrokers:
+		return fmt.Errorf("scenario %s needs %d brokers, lab %s has %d", s.Name, s.MinBrokers, c.state.Name, len(c.state.Brokers))
+	case s.MaxBrokers > 0 && len(c.state.Brokers) > s.MaxBrokers:
+		return fmt.Errorf("scenario %s needs a lab of %d brokers at most, lab %s has %d", s.Name, s.MaxBrokers, c.state.Name, len(c.state.Brokers))
+	case s.NoCache && c.state.Capacity > 0:
+		return fmt.Errorf("scenario %s needs a broker without session cache: start the lab with --slots 7 (Kafka 3.8 or later; it has %d)", s.Name, c.state.Capacity)
+	case s.Small && c.state.Capacity == 0:
+		return fmt.Errorf("scenario %s needs a cache: start the lab with --slots 64", s.Name)
+	case s.Small && c.state.Capacity > 200:
+		return fmt.Errorf("scenario %s needs a small cache: start the lab with --slots 64 (it has %d)", s.Name, c.state.Capacity)
+	}
+	return nil
+}
+
+// takes checks what does not depend on the cluster.
+func (s Scenario) takes(p Params) error {
+	clients := s.Clients
+	if len(clients) == 0 {
+		clients = []string{clientJava}
+	}
 	switch {
 	case p.Protocol != "classic" && p.Protocol != "consumer":
 		return fmt.Errorf("protocol %q: want classic or consumer", p.Protocol)
-	case p.Protocol == "consumer" && !log4j2(c.state.Version):
-		return fmt.Errorf("protocol consumer: needs Kafka 4, this lab runs %s", c.state.Version)
 	case p.Protocol == "consumer" && s.ClassicOnly:
 		return fmt.Errorf("scenario %s does not exist under the consumer protocol", s.Name)
-	case len(c.state.Brokers) < s.MinBrokers:
-		return fmt.Errorf("scenario %s needs %d brokers, lab %s has %d", s.Name, s.MinBrokers, c.state.Name, len(c.state.Brokers))
-	case s.Small && c.state.Capacity > 200:
-		return fmt.Errorf("scenario %s needs a small cache: start the lab with --slots 64 (it has %d)", s.Name, c.state.Capacity)
+	case !slices.Contains([]string{clientJava, clientLibrdkafka, clientFranz}, p.Client):
+		return fmt.Errorf("client %q: want %s, %s or %s", p.Client, clientJava, clientLibrdkafka, clientFranz)
+	case !slices.Contains(clients, p.Client):
+		return fmt.Errorf("scenario %s cannot be played with client %s: it has %s", s.Name, p.Client, strings.Join(clients, ", "))
+	case p.How == "streams" && p.Client != clientJava:
+		return fmt.Errorf("the form streams needs client %s: only its close can leave the member behind", clientJava)
+	case p.How != "" && !slices.Contains(s.Hows, p.How):
+		return fmt.Errorf("scenario %s: no form %q; it has: %s", s.Name, p.How, orString(strings.Join(s.Hows, ", "), "one form only"))
+	case p.Session != 0 && p.Session < sessionTimeout:
+		return fmt.Errorf("session timeout %s: brokers accept 6s or more", p.Session)
+	case p.Protocol == "consumer" && p.Session != 0:
+		return fmt.Errorf("session timeout: under the consumer protocol it is the broker's; start the lab with --set group.consumer.session.timeout.ms=…")
+	}
+	return nil
+}
+
+// onVersion checks what a Kafka version has.
+func (s Scenario) onVersion(version string, p Params) error {
+	switch {
+	case p.Protocol == "consumer" && !log4j2(version):
+		return fmt.Errorf("protocol consumer: needs Kafka 4, this lab runs %s", version)
+	case s.NoCache && capacity(version, 7) > 0:
+		return fmt.Errorf("scenario %s needs Kafka 3.8 or later: %s takes seven slots as seven", s.Name, version)
 	}
 	return nil
 }
@@ -159,6 +233,7 @@ func (c *Cluster) fits(s Scenario, p *Params) error {
 // clean undoes what the run started, all at once: closing a JVM takes a second.
 func (r *run) clean(ctx context.Context) error {
 	r.watch.end()
+	r.looks.wait()
 	errs := make([]error, len(r.defers))
 	var wg sync.WaitGroup
 	for i, undo := range r.defers {
@@ -181,6 +256,7 @@ func (r *run) at(event, format string, args ...any) {
 		r.t.Fault = &t
 	case EventEffect:
 		r.t.Effect = &t
+		r.look(r.ctx, LookDuring)
 	case EventReturn:
 		r.t.Return = &t
 	}
@@ -219,10 +295,16 @@ func (r *run) observe(ctx context.Context) error {
 	}
 	counts := map[string]string{
 		"error_70":                errorsOf("Fetch", sessionNotFound),
+		"error_71":                errorsOf("Fetch", "INVALID_FETCH_SESSION_EPOCH"),
 		"evictions":               evictionsCounter,
 		"heartbeat_25":            errorsOf("Heartbeat", unknownMember),
 		"offset_commit_25":        errorsOf("OffsetCommit", unknownMember),
 		"sync_group_25":           errorsOf("SyncGroup", unknownMember),
+		"offset_commit_82":        errorsOf("OffsetCommit", "FENCED_INSTANCE_ID"),
+		"heartbeat_82":            errorsOf("Heartbeat", "FENCED_INSTANCE_ID"),
+		"heartbeat_27":            errorsOf("Heartbeat", "REBALANCE_IN_PROGRESS"),
+		"rebootstrap_required":    errorsOf("ApiVersions", "REBOOTSTRAP_REQUIRED"),
+		"not_leader_list_errors":  errorsOf("ListOffsets", "NOT_LEADER_OR_FOLLOWER"),
 		"consumer_heartbeat_25":   errorsOf("ConsumerGroupHeartbeat", unknownMember),
 		"member_id_required_79":   errorsOf("JoinGroup", "MEMBER_ID_REQUIRED"),
 		"leave_group_requests":    `kafka_network_RequestMetrics_Count{name="RequestsPerSec",request="LeaveGroup"}`,

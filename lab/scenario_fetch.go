@@ -15,6 +15,25 @@ const (
 	cachePerMember  = 6 // partitions
 )
 
+func fetchScenarios() []Scenario {
+	return []Scenario{
+		{Name: "restart-burst", Class: "restart-burst", MinBrokers: 3, Hows: []string{"leadership-back", "no-election"},
+			Text: "one of three brokers is restarted; 20 Java consumers have partitions there; no-election: leadership stays away, so there is no burst yet", play: playRestartBurst},
+		{Name: "cache-thrash", Class: "cache-thrash", MinBrokers: 1, Small: true, Text: "more fetch sessions than slots, partition sets that vary", play: playThrash},
+		{Name: "cache-saturated", Class: "cache-saturated", MinBrokers: 1, Small: true, Text: "more fetch sessions than slots, all of one size", play: playSaturated},
+		{Name: "cache-near-limit", Class: "cache-near-limit", MinBrokers: 1, Small: true, Text: "fetch sessions for seven of eight slots", play: playNearLimit},
+		{Name: "dead-session-turnover", Class: "dead-session-turnover", MinBrokers: 1, Small: true,
+			Text: "three eighths of the slots are in use; short-lived clients leave sessions behind, which make room when they are 120 s old", play: playTurnover},
+		{Name: "leaking-client", Class: "leaking-client", MinBrokers: 1, Small: true, Text: "one client opens a new session with every fetch", play: playLeak},
+		{Name: "follower-churn", Class: "follower-churn", MinBrokers: 3, Small: true, Hows: []string{"restarts", "once", "reconnects"}, Set: []Setting{{Key: "num.replica.fetchers", Value: "4"}},
+			Text: "a follower is restarted while the leader's cache is full; reconnects: a follower's fetcher that opens sessions over and over", play: playFollowerChurn},
+		{Name: "epoch-mismatch", Class: "epoch-mismatch", MinBrokers: 1, Text: "a library sends some fetches twice on one connection", play: playEpochs},
+		{Name: "misrouted-sessions", Class: "misrouted-sessions", MinBrokers: 2, Hows: []string{"requests", "connections", "cut-connections"},
+			Text: "two brokers behind one address, each request (or connection) balanced; with --slots 64 the cache fills and looks like thrashing", play: playMisrouted},
+		{Name: "sessions-disabled", Class: "sessions-disabled", MinBrokers: 1, NoCache: true, Text: "a broker with seven slots, which are none", play: playDisabled},
+	}
+}
+
 // playRestartBurst restarts the last broker while 20 Java consumers of two groups
 // have partitions there, and then brings leadership back by hand, so that the
 // burst comes in seconds and not at the next imbalance check (300 s).
@@ -36,6 +55,10 @@ func playRestartBurst(ctx context.Context, r *run) error {
 	if r.p.Kill {
 		sig, r.t.Expected["error_70_on_broker"] = syscall.SIGKILL, 0
 		r.t.Class, r.t.Family = "quiet", family("quiet")
+	}
+	if r.p.How == "no-election" {
+		r.t.Expected["error_70_on_broker"] = 0
+		r.t.Class, r.t.Family, r.t.Alternatives = "quiet", family("quiet"), []string{"restart-burst"}
 	}
 	r.t.Parameters["stop"] = signalName(sig)
 	if err := sleep(ctx, max(r.p.StableFor, 3*time.Second)); err != nil {
@@ -67,7 +90,7 @@ func (r *run) startBurstClients(ctx context.Context, topic string) error {
 	if r.p.Protocol == "classic" { // a coordinator that moves must not look like dead consumers on a slow machine
 		props = append(props, "session.timeout.ms=30000", "heartbeat.interval.ms=3000")
 	}
-	j, err := r.c.startJava(clientSpec{name: "burst", topic: topic, members: members, protocol: r.p.Protocol, props: props})
+	j, err := r.c.startClients(ctx, clientSpec{name: "burst", topic: topic, members: members, protocol: r.p.Protocol, times: r.p.timeouts(), props: props})
 	if err != nil {
 		return err
 	}
@@ -123,6 +146,10 @@ func (r *run) restart(ctx context.Context, id int, sig syscall.Signal) error {
 	if err := sleep(ctx, 3*time.Second); err != nil {
 		return err
 	}
+	if r.p.How == "no-election" {
+		r.at(EventEffect, "broker %d is up and leads nothing", id)
+		return sleep(ctx, 12*time.Second)
+	}
 	if err := r.c.PreferredElection(ctx); err != nil {
 		return err
 	}
@@ -168,32 +195,10 @@ func playSaturated(ctx context.Context, r *run) error { return playCache(ctx, r,
 // sizes the refused find smaller sessions older than 120 s and live ones are
 // evicted in waves; with equal sizes nobody can displace anybody.
 func playCache(ctx context.Context, r *run, vary bool) error {
-	d, err := r.cacheDriver(ctx, vary)
+	d, err := r.startDriver(ctx, r.c.Info().Capacity*3/2, vary)
 	if err != nil {
 		return err
 	}
-	total := len(d.groups) * d.perGroup
-	r.t.Subject = Subject{Broker: 1, Topic: d.topic.Topic, Groups: d.groups}
-	r.t.Parameters = map[string]any{"clients": total, "groups": len(d.groups), "slots": r.c.Info().Slots, "capacity": r.c.Info().Capacity,
-		"partitions_per_client": cachePerMember, "fetch_interval_ms": d.every.Milliseconds(), "sizes_vary": vary}
-	r.t.Expected["sessions"], r.t.Expected["demand"] = float64(r.c.Info().Capacity), float64(total)
-	// A scrape or two, so that what an earlier run did is not counted as this one's.
-	if err := sleep(ctx, 3*time.Second); err != nil {
-		return err
-	}
-	r.at(EventReady, "%d clients are about to start against %d slots", total, r.c.Info().Capacity)
-	if err := d.start(ctx); err != nil {
-		return err
-	}
-	r.undo(func(context.Context) error { d.stop(); return nil })
-	r.at(EventFault, "%d clients start fetching", total)
-	for _, g := range d.groups {
-		if _, err := r.c.waitStable(ctx, "classic", g, d.perGroup); err != nil {
-			return err
-		}
-	}
-	r.note("all groups are stable")
-	r.watch = r.c.watchGroups(ctx, "classic", d.groups...)
 	defer r.driverCounts(d)
 	if !vary {
 		return r.saturated(ctx)
@@ -201,15 +206,46 @@ func playCache(ctx context.Context, r *run, vary bool) error {
 	return r.waves(ctx)
 }
 
-func (r *run) cacheDriver(ctx context.Context, vary bool) (*driver, error) {
-	c := r.c.Info().Capacity
-	perGroup := max(2, (c*3/2+cacheGroups-1)/cacheGroups)
+// startDriver starts about n raw clients of eight groups against broker 1; the
+// rest of a division goes to one more client in each group.
+func (r *run) startDriver(ctx context.Context, n int, vary bool) (*driver, error) {
+	d, err := r.cacheDriver(ctx, n, vary)
+	if err != nil {
+		return nil, err
+	}
+	total := len(d.groups) * d.perGroup
+	r.t.Subject = Subject{Broker: 1, Topic: d.topic.Topic, Groups: d.groups}
+	r.t.Parameters = map[string]any{"clients": total, "groups": len(d.groups), "slots": r.c.Info().Slots, "capacity": r.c.Info().Capacity,
+		"partitions_per_client": cachePerMember, "fetch_interval_ms": d.every.Milliseconds(), "sizes_vary": vary}
+	r.t.Expected["sessions"], r.t.Expected["demand"] = float64(min(total, r.c.Info().Capacity)), float64(total)
+	// A scrape or two, so that what an earlier run did is not counted as this one's.
+	if err := sleep(ctx, 3*time.Second); err != nil {
+		return nil, err
+	}
+	r.at(EventReady, "%d clients are about to start against %d slots", total, r.c.Info().Capacity)
+	r.undo(func(context.Context) error { d.stop(); return nil })
+	if err := d.start(ctx); err != nil {
+		return nil, err
+	}
+	r.at(EventFault, "%d clients start fetching", total)
+	for _, g := range d.groups {
+		if _, err := r.c.waitStable(ctx, "classic", g, d.perGroup); err != nil {
+			return nil, err
+		}
+	}
+	r.note("all groups are stable")
+	r.watch = r.c.watchGroups(ctx, "classic", d.groups...)
+	return d, nil
+}
+
+func (r *run) cacheDriver(ctx context.Context, n int, vary bool) (*driver, error) {
+	perGroup := max(2, (n+cacheGroups-1)/cacheGroups)
 	d := &driver{c: r.c, perGroup: perGroup, vary: vary, every: time.Second}
 	for i := range cacheGroups {
 		d.groups = append(d.groups, r.name("", fmt.Sprintf("reports%d", i+1)))
 	}
 	name := r.name(r.p.Topic, "orders")
-	if err := r.c.createLedBy(ctx, name, perGroup*cachePerMember, 1); err != nil {
+	if err := r.c.createOn(ctx, name, perGroup*cachePerMember); err != nil {
 		return nil, err
 	}
 	var err error
@@ -223,7 +259,7 @@ func (r *run) waves(ctx context.Context) error {
 	c := float64(r.c.Info().Capacity)
 	limited, cancel := context.WithTimeout(ctx, 6*time.Minute)
 	defer cancel()
-	seen := false
+	seen, silent := false, false
 	err := poll(limited, time.Second, "two waves of evictions", func(ctx context.Context) (bool, error) {
 		// Errors, not evictions: sessions of dead clients may be evicted first, silently.
 		n, err := r.c.grown(ctx, errorsOf("Fetch", sessionNotFound), *r.t.Fault, now())
@@ -233,6 +269,11 @@ func (r *run) waves(ctx context.Context) error {
 		if !seen && n > 0 {
 			seen = true
 			r.at(EventEffect, "first live sessions evicted")
+		}
+		if !silent && n >= 0.9*c {
+			// All born together fell together: nothing happens for more than a minute now.
+			silent = true
+			r.lookIn(ctx, 40*time.Second, LookSilent)
 		}
 		return n >= 1.5*c, nil
 	})
@@ -260,7 +301,7 @@ func (r *run) saturated(ctx context.Context) error {
 // driverCounts writes down what the clients themselves counted.
 func (r *run) driverCounts(d *driver) {
 	for name, n := range map[string]int64{"client_fetches": d.fetches.Load(), "client_full_fetches": d.fulls.Load(), "client_refused": d.refused.Load(),
-		"client_error_70": d.notFound.Load(), "client_other_errors": d.otherError.Load()} {
+		"client_error_70": d.notFound.Load(), "client_error_71": d.epochErrors.Load(), "client_other_errors": d.otherError.Load()} {
 		r.t.Observed[name] = float64(n)
 	}
 }

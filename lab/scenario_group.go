@@ -9,15 +9,52 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
+// everyClient are the libraries that can show a fault that no client takes part in.
+var everyClient = []string{clientJava, clientLibrdkafka, clientFranz}
+
+func groupScenarios() []Scenario {
+	return []Scenario{
+		{Name: "quiet", Class: "quiet", MinBrokers: 1, Clients: everyClient, Text: "healthy consumers, nothing happens", play: playQuiet},
+		{Name: "poll-interval", Class: "poll-interval", MinBrokers: 1, Clients: []string{clientJava, clientLibrdkafka},
+			Text: "one consumer does not poll for longer than max.poll.interval.ms (with --static it is poll-interval-static)", play: playPollInterval},
+		{Name: "poll-interval-static", Class: "poll-interval-static", MinBrokers: 1, Clients: []string{clientJava, clientLibrdkafka},
+			Text: "the same for a static member: it falls silent and is expired a session timeout later", play: playPollIntervalStatic},
+		{Name: "session-timeout", Class: "session-timeout", MinBrokers: 1, Clients: everyClient, Text: "one consumer's process is frozen for longer than session.timeout.ms",
+			Alternatives: []string{"client-unreachable"}, Provisional: "session-timeout", play: playSessionTimeout},
+		{Name: "client-unreachable", Class: "client-unreachable", MinBrokers: 1, Clients: everyClient, Text: "the network between one consumer and the brokers is silent for longer than session.timeout.ms",
+			Alternatives: []string{"session-timeout"}, Provisional: "session-timeout", play: playUnreachable},
+		{Name: "process-gone", Class: "process-gone", MinBrokers: 1, Clients: everyClient, Text: "one consumer's process is killed and does not come back",
+			Provisional: "session-timeout", play: playProcessGone},
+		{Name: "process-replaced", Class: "process-replaced", MinBrokers: 1, Clients: everyClient, Hows: []string{"kill", "streams"},
+			Text: "one consumer's process is killed and its successor starts at once; streams: all are closed without leaving and replaced, one by one", play: playProcessReplaced},
+		{Name: "join-sync-race", Class: "join-sync-race", MinBrokers: 1, ClassicOnly: true, Text: "a third member joins and never syncs", play: playJoinSyncRace},
+		{Name: "sick-leader", Class: "sick-leader", MinBrokers: 1, ClassicOnly: true, Text: "the member that leads the group rejoins and never syncs", play: playSickLeader},
+		{Name: "rebalance-timeout", Class: "rebalance-timeout", MinBrokers: 1, Clients: everyClient,
+			Text: "a member joins and one of the others hangs in its revoke callback for longer than the rebalance timeout", play: playRebalanceTimeout},
+		{Name: "removed-by-admin", Class: "removed-by-admin", MinBrokers: 1, Clients: everyClient, Text: "an operator removes all members of a group through the admin API", play: playRemovedByAdmin},
+		{Name: "stray-commits", Class: "stray-commits", MinBrokers: 1, Clients: everyClient, Text: "somebody who is no member commits offsets of the group every second", play: playStrayCommits},
+		{Name: "duplicate-static-id", Class: "duplicate-static-id", MinBrokers: 1, Text: "a second process starts with the group.instance.id of the first", play: playDuplicateStaticID},
+		{Name: "coordinator-trouble", Class: "coordinator-trouble", MinBrokers: 1, Text: "the process of the broker that coordinates four groups is frozen for longer than their session timeout", play: playCoordinatorTrouble},
+		{Name: "group-metadata-lost", Class: "group-metadata-lost", MinBrokers: 1, MaxBrokers: 1, Clients: everyClient,
+			Text: "the broker comes back without the group's partition of __consumer_offsets", play: playMetadataLost},
+		{Name: "rebalance-storm", Class: "rebalance-storm", MinBrokers: 1, Clients: everyClient, Hows: []string{"metadata", "scaling"},
+			Text: "the group rebalances again and again: its topic gets more partitions; scaling: more members join, one by one", play: playRebalanceStorm},
+		{Name: "lag", Class: "lag-stable-group", MinBrokers: 1, Text: "both consumers are slower than the producer; nobody loses membership", play: playLag},
+		{Name: "rolling-deploy", Class: "rolling-deploy", MinBrokers: 1, Clients: everyClient, Text: "every consumer is closed and replaced, one after another", play: playRollingDeploy},
+	}
+}
+
 // groupPartitions: six, since a KIP-848 slow rebalancer with four blocks nobody.
 const groupPartitions = 6
 
-// cast is a group of Java consumers, one JVM each, with a trickle of records.
+// cast is a group of consumers, one process each, with a trickle of records.
 type cast struct {
 	group, topic string
-	clients      map[string]*javaClient // by role: a, b, c
+	clients      map[string]*clientProc // by role: a, b, c
 	before       groupView              // when stable
 	props        []string               // of every client, key=value
+	static       bool                   // every role has a group.instance.id
+	bootstrap    map[string]string      // of roles that do not reach the brokers directly
 }
 
 // clientID of a role; it stays the same over restarts, as a pod's name does.
@@ -30,28 +67,45 @@ func (r *run) startCast(ctx context.Context, roles ...string) (*cast, error) {
 }
 
 func (r *run) startCastWith(ctx context.Context, props []string, roles ...string) (*cast, error) {
-	k := &cast{group: r.name(r.p.Group, "payments"), clients: map[string]*javaClient{}, props: props}
-	k.topic = r.name(r.p.Topic, "orders")
+	k := r.newCast()
+	k.props = props
+	return k, r.bring(ctx, k, roles...)
+}
+
+func (r *run) newCast() *cast {
+	return &cast{group: r.name(r.p.Group, "payments"), topic: r.name(r.p.Topic, "orders"), clients: map[string]*clientProc{}, static: r.p.Static}
+}
+
+// bring makes the topic and starts one process for each role.
+func (r *run) bring(ctx context.Context, k *cast, roles ...string) error {
 	if err := r.c.CreateTopic(ctx, k.topic, groupPartitions, 3); err != nil {
-		return nil, err
+		return err
 	}
 	stop := r.c.trickle(ctx, k.topic, groupPartitions, 500*time.Millisecond)
 	r.undo(func(context.Context) error { stop(); return nil })
+	return r.populate(ctx, k, len(roles), roles...)
+}
+
+// populate starts the roles and waits until the group is stable with n members.
+func (r *run) populate(ctx context.Context, k *cast, n int, roles ...string) error {
 	for _, role := range roles {
 		if err := r.startMember(k, role, role); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	var err error
-	if k.before, err = r.c.waitStable(ctx, r.p.Protocol, k.group, len(roles)); err != nil {
-		return nil, err
+	if k.before, err = r.c.waitStable(ctx, r.p.Protocol, k.group, n); err != nil {
+		return err
 	}
 	if r.t.Subject, err = r.c.subject(ctx, k.group, k.topic); err != nil {
-		return nil, err
+		return err
 	}
 	r.watch = r.c.watchGroups(ctx, r.p.Protocol, k.group)
-	r.parameters(len(roles))
-	return k, r.settle(ctx)
+	r.parameters(n)
+	if k.static {
+		r.t.Parameters["static"] = true
+	}
+	return r.settle(ctx)
 }
 
 // settle waits for StableFor, at least for three commits and scrapes.
@@ -66,18 +120,23 @@ func (r *run) settle(ctx context.Context) error {
 }
 
 func (r *run) parameters(members int) {
+	t := r.p.timeouts()
 	r.t.Parameters = map[string]any{
-		"members": members, "partitions": groupPartitions, "session_timeout_ms": sessionTimeout.Milliseconds(),
-		"heartbeat_interval_ms": heartbeatInterval.Milliseconds(), "max_poll_interval_ms": maxPollInterval.Milliseconds(),
-		"auto_commit_interval_ms": commitInterval.Milliseconds(), "stable_for_ms": r.p.StableFor.Milliseconds(),
+		"members": members, "partitions": groupPartitions, "session_timeout_ms": t.session.Milliseconds(),
+		"heartbeat_interval_ms": t.heartbeat.Milliseconds(), "max_poll_interval_ms": t.maxPoll.Milliseconds(),
+		"auto_commit_interval_ms": t.commit.Milliseconds(), "stable_for_ms": r.p.StableFor.Milliseconds(),
 	}
 }
 
-// startMember starts a JVM that plays a role; process names it in logs.
+// startMember starts a process that plays a role; process names it in logs.
 func (r *run) startMember(k *cast, role, process string) error {
-	j, err := r.c.startJava(clientSpec{
-		name: k.group + "-" + process, topic: k.topic, members: []string{k.group + "/" + k.clientID(role)},
-		protocol: r.p.Protocol, metrics: k.group, props: k.props,
+	props := k.props
+	if k.static {
+		props = append([]string{"group.instance.id=" + k.clientID(role)}, props...)
+	}
+	j, err := r.c.startClients(r.ctx, clientSpec{
+		name: k.group + "-" + process, topic: k.topic, members: []string{k.group + "/" + k.clientID(role)}, library: r.p.Client,
+		bootstrap: k.bootstrap[role], protocol: r.p.Protocol, times: r.p.timeouts(), metrics: k.group, props: props,
 	})
 	if err != nil {
 		return err
@@ -142,7 +201,7 @@ func playSessionTimeout(ctx context.Context, r *run) error {
 	if err != nil {
 		return err
 	}
-	m, j, away := r.victim(k, "a"), k.clients["a"], orDuration(r.p.Away, 10*time.Second)
+	m, j, away := r.victim(k, "a"), k.clients["a"], orDuration(r.p.Away, r.p.timeouts().session+4*time.Second)
 	r.t.Parameters["frozen_ms"] = away.Milliseconds()
 	begin := time.Now()
 	if err := j.Signal(syscall.SIGSTOP); err != nil {
@@ -166,11 +225,27 @@ func playSessionTimeout(ctx context.Context, r *run) error {
 // playPollInterval lets one consumer process a batch for too long: the client
 // itself leaves the group when max.poll.interval.ms is over.
 func playPollInterval(ctx context.Context, r *run) error {
+	if r.p.Static {
+		r.t.Class, r.t.Family = "poll-interval-static", family("poll-interval-static")
+		return playPollIntervalStatic(ctx, r)
+	}
+	return r.overslept(ctx, r.p.timeouts().maxPoll+6*time.Second)
+}
+
+// playPollIntervalStatic: a static member does not leave, it only falls silent;
+// the broker expires it a session timeout after that.
+func playPollIntervalStatic(ctx context.Context, r *run) error {
+	r.p.Static = true
+	t := r.p.timeouts()
+	return r.overslept(ctx, t.maxPoll+t.session+7*time.Second)
+}
+
+func (r *run) overslept(ctx context.Context, away time.Duration) error {
 	k, err := r.startCast(ctx, "a", "b")
 	if err != nil {
 		return err
 	}
-	m, away := r.victim(k, "a"), orDuration(r.p.Away, 18*time.Second)
+	m, away := r.victim(k, "a"), orDuration(r.p.Away, away)
 	r.t.Parameters["stall_ms"] = away.Milliseconds()
 	if err := k.clients["a"].tell("stall %s %d", m.ClientID, away.Milliseconds()); err != nil {
 		return err
@@ -179,7 +254,7 @@ func playPollInterval(ctx context.Context, r *run) error {
 	if err := r.waitDropped(ctx, k, m.MemberID, away); err != nil {
 		return err
 	}
-	r.at(EventEffect, "member %s has left the group", m.MemberID)
+	r.at(EventEffect, "member %s is out of the group", m.MemberID)
 	return r.waitReturn(ctx, k, m.ClientID)
 }
 
@@ -194,7 +269,7 @@ func playProcessGone(ctx context.Context, r *run) error {
 		return err
 	}
 	r.at(EventFault, "process of %s killed", m.ClientID)
-	if err := r.waitDropped(ctx, k, m.MemberID, 30*time.Second); err != nil {
+	if err := r.waitDropped(ctx, k, m.MemberID, r.p.timeouts().session+24*time.Second); err != nil {
 		return err
 	}
 	r.at(EventEffect, "member %s is out of the group", m.MemberID)
@@ -220,7 +295,7 @@ func playJoinSyncRace(ctx context.Context, r *run) error {
 	}
 	r.undo(func(context.Context) error { cl.Close(); return nil })
 	events := make(chan string, 8)
-	m := &rawMember{cl: cl, group: k.group, topic: k.topic, partitions: groupPartitions, session: sessionTimeout, rebalance: maxPollInterval,
+	m := &rawMember{cl: cl, group: k.group, topic: k.topic, partitions: groupPartitions, session: r.p.timeouts().session, rebalance: r.p.timeouts().maxPoll,
 		neverSync: true, onEvent: func(s string) { events <- s }}
 	ended := make(chan error, 1)
 	go func() { ended <- m.run(ctx); close(events) }()
@@ -231,7 +306,7 @@ func playJoinSyncRace(ctx context.Context, r *run) error {
 	id := m.id // set before the event was sent, and the member's own from here on
 	r.t.Subject.ClientID, r.t.Subject.MemberID = k.clientID("c"), id
 	r.at(EventFault, "%s %s", k.clientID("c"), first)
-	if err := r.waitDropped(ctx, k, id, 2*maxPollInterval); err != nil {
+	if err := r.waitDropped(ctx, k, id, 2*r.p.timeouts().maxPoll); err != nil {
 		return err
 	}
 	r.at(EventEffect, "member %s is out of the group", id)

@@ -25,6 +25,8 @@ type Truth struct {
 	Cluster          string  `json:"cluster"`
 	Version          string  `json:"version"`
 	Protocol         string  `json:"protocol,omitempty"`
+	Client           string  `json:"client,omitempty"` // java, librdkafka or franz-go
+	How              string  `json:"how,omitempty"`    // the form of the scenario
 	Subject          Subject `json:"subject"`
 
 	Started time.Time  `json:"started_at"`          // clients are being started
@@ -38,6 +40,7 @@ type Truth struct {
 	Expected   map[string]float64 `json:"expected,omitempty"` // counts by name, from the set-up
 	Observed   map[string]float64 `json:"observed,omitempty"` // the same counts, as the brokers had them
 	Timeline   []Moment           `json:"timeline"`
+	Looks      []Look             `json:"looks,omitempty"` // what kafka-oncall said, and where its evidence lies
 }
 
 // Subject is whom the fault hit. Empty fields do not apply.
@@ -85,12 +88,13 @@ func family(class string) string {
 	switch class {
 	case "restart-burst":
 		return "restart-burst"
-	case "cache-thrash", "cache-saturated":
+	case "cache-thrash", "cache-saturated", "follower-churn", "leaking-client":
 		return "sustained-thrashing"
-	case "session-timeout", "process-gone", "poll-interval", "join-sync-race":
+	case "session-timeout", "client-unreachable", "process-gone", "process-replaced", "poll-interval", "poll-interval-static",
+		"join-sync-race", "sick-leader", "rebalance-timeout", "duplicate-static-id":
 		return "eviction-trigger"
 	case "quiet":
 		return "none"
 	}
-	return "other" // rolling-deploy, lag-stable-group
+	return "other"
 }

@@ -47,6 +47,7 @@ func TestScenarioMustFitTheLab(t *testing.T) {
 		"cache-thrash":    {},                       // cache too large to fill
 		"quiet":           {Protocol: "consumer"},   // not on Kafka 3
 		"session-timeout": {Protocol: "eager-ones"}, // no such protocol
+		"process-gone":    {Looker: Binary("x")},    // nowhere to keep the evidence
 	} {
 		s, err := findScenario(name)
 		if err != nil {

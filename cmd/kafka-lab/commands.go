@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/kafka-oncall/kafka-oncall/lab"
 )
@@ -65,6 +66,7 @@ func upCommand() *cobra.Command {
 func runCommand() *cobra.Command {
 	var dir, name string
 	var p lab.Params
+	var l lookFlags
 	cmd := &cobra.Command{
 		Use:   "run SCENARIO",
 		Short: "Break something on purpose; print the ground truth as JSON",
@@ -76,6 +78,7 @@ func runCommand() *cobra.Command {
 				return err
 			}
 			defer c.Close()
+			p.Looker = l.looker()
 			truth, err := c.Run(cmd.Context(), args[0], p)
 			if err != nil {
 				return err
@@ -86,6 +89,14 @@ func runCommand() *cobra.Command {
 	f := cmd.Flags()
 	f.StringVar(&dir, "dir", ".klab", "folder of run state and logs")
 	f.StringVar(&name, "name", "klab", "name of the lab")
+	playFlags(f, &p)
+	l.add(f)
+	f.DurationVar(&p.Later, "later", 0, "one more look that long after the end (with --look)")
+	return cmd
+}
+
+// playFlags are the parameters of one play.
+func playFlags(f *pflag.FlagSet, p *lab.Params) {
 	f.StringVar(&p.Protocol, "protocol", "classic", "group protocol of the consumers: classic or consumer")
 	f.DurationVar(&p.StableFor, "stable-for", 0, "leave the group alone for that long before the fault")
 	f.DurationVar(&p.Hold, "hold", 0, "keep everything running for that long after the fault")
@@ -94,15 +105,36 @@ func runCommand() *cobra.Command {
 	f.StringVar(&p.Group, "group", "", "name of the consumer group (group scenarios; default: a new one)")
 	f.StringVar(&p.Topic, "topic", "", "name of the topic (default: a new one)")
 	f.StringVar(&p.Record, "record", "", "folder for the raw material of the run")
-	return cmd
+	f.StringVar(&p.Client, "client", "java", "library of the consumers in group scenarios: java, librdkafka or franz-go")
+	f.BoolVar(&p.Static, "static", false, "give every consumer a group.instance.id")
+	f.DurationVar(&p.Session, "session-timeout", 0, "session.timeout.ms of classic consumers (default 6s)")
+	f.DurationVar(&p.MaxPoll, "max-poll-interval", 0, "max.poll.interval.ms, also the rebalance timeout (default 12s)")
+	f.DurationVar(&p.Commit, "commit-interval", 0, "auto.commit.interval.ms (default 1s)")
+	f.StringVar(&p.How, "how", "", "form of the scenario, where it has several")
 }
 
 func scenarioList() string {
 	var b strings.Builder
 	for _, s := range lab.Scenarios() {
-		fmt.Fprintf(&b, "  %-16s %s\n", s.Name, s.Text)
+		fmt.Fprintf(&b, "  %-22s %s\n", s.Name, s.Text)
+		if len(s.Hows) > 0 {
+			fmt.Fprintf(&b, "  %-22s --how %s\n", "", strings.Join(s.Hows, ", "))
+		}
 	}
 	return b.String()
+}
+
+// clientCommand is how the lab starts its franz-go consumers.
+func clientCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:                "client",
+		Short:              "Play franz-go consumers (started by the lab itself)",
+		Hidden:             true,
+		DisableFlagParsing: true,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return lab.RunClient(cmd.Context(), args, os.Stdin, os.Stdout)
+		},
+	}
 }
 
 func downCommand() *cobra.Command {

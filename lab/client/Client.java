@@ -16,18 +16,23 @@ import org.apache.kafka.common.TopicPartition;
 /**
  * The lab's Java consumers. One process holds one or more consumers:
  *
- *   java Client --topic T [--prop key=value ...] --member GROUP/CLIENTID ...
+ *   java Client --topic T [--prop key=value ...] [--assign true] --member GROUP/CLIENTID ...
+ *
+ * With --assign every consumer takes all partitions by hand and is in no group.
  *
  * Events go to standard output, one JSON object a line; Kafka's own log goes to
  * standard error. Commands come on standard input:
  *
  *   stall CLIENTID MILLIS   do not call poll() for that long, as slow processing would
  *   slow CLIENTID MILLIS    sleep that long after every poll
+ *   block CLIENTID MILLIS   sleep that long in the next onPartitionsRevoked, as a flush that hangs would
  *   close CLIENTID          close one consumer cleanly
+ *   abandon CLIENTID        close without a LeaveGroup, as Kafka Streams does
  *   quit                    close all and end (end of input does the same)
  */
 public class Client {
   static final Map<String, Member> MEMBERS = new ConcurrentHashMap<>();
+  static boolean assign;
 
   public static void main(String[] args) throws Exception {
     Properties base = new Properties();
@@ -39,6 +44,7 @@ public class Client {
       String value = args[i + 1];
       switch (args[i]) {
         case "--topic": topic = value; break;
+        case "--assign": assign = Boolean.parseBoolean(value); break;
         case "--member": members.add(value); break;
         case "--prop":
           int eq = value.indexOf('=');
@@ -69,6 +75,8 @@ public class Client {
       if (m == null) say("error", null, ",\"text\":" + quote("no member for: " + line));
       else if (w[0].equals("stall")) m.stallMillis.set(Long.parseLong(w[2]));
       else if (w[0].equals("slow")) m.slowMillis = Long.parseLong(w[2]);
+      else if (w[0].equals("block")) m.blockMillis.set(Long.parseLong(w[2]));
+      else if (w[0].equals("abandon")) m.abandon();
       else if (w[0].equals("close")) m.quit();
     }
   }
@@ -93,6 +101,8 @@ public class Client {
     final String group;
     final String clientId;
     final AtomicLong stallMillis = new AtomicLong();
+    final AtomicLong blockMillis = new AtomicLong();
+    private volatile boolean stay;
     private final KafkaConsumer<byte[], byte[]> consumer;
     private final String topic;
     private volatile boolean done;
@@ -105,9 +115,15 @@ public class Client {
       this.topic = topic;
       Properties p = new Properties();
       p.putAll(base);
-      p.put("group.id", group);
       p.put("client.id", clientId);
+      if (assign) p.put("enable.auto.commit", "false");
+      else p.put("group.id", group);
       consumer = new KafkaConsumer<>(p);
+    }
+
+    void abandon() {
+      stay = true;
+      quit();
     }
 
     void quit() {
@@ -117,7 +133,8 @@ public class Client {
 
     @Override
     public void run() {
-      consumer.subscribe(List.of(topic), this);
+      if (assign) assignAll();
+      else consumer.subscribe(List.of(topic), this);
       say("started", this, "");
       try {
         while (!done) once();
@@ -127,11 +144,37 @@ public class Client {
         say("failed", this, ",\"text\":" + quote(e.toString()));
       }
       try {
-        consumer.close(Duration.ofSeconds(10));
+        if (stay) closeWithoutLeaving();
+        else consumer.close(Duration.ofSeconds(10));
       } catch (Exception e) {
         say("failed", this, ",\"text\":" + quote(e.toString()));
       }
       say("closed", this, "");
+    }
+
+    private void assignAll() {
+      List<TopicPartition> all = new ArrayList<>();
+      consumer.partitionsFor(topic).forEach(p -> all.add(new TopicPartition(topic, p.partition())));
+      consumer.assign(all);
+      say("assigned", this, detail(all));
+    }
+
+    /**
+     * Clients from 4.1 on have CloseOptions for it (KIP-1092), looked up by name because
+     * this file is compiled against older ones, too; those had a setting (see clientProps).
+     */
+    private void closeWithoutLeaving() throws Exception {
+      Class<?> options;
+      try {
+        options = Class.forName("org.apache.kafka.clients.consumer.CloseOptions");
+      } catch (ClassNotFoundException e) {
+        consumer.close(Duration.ofSeconds(10));
+        return;
+      }
+      Class<?> op = Class.forName("org.apache.kafka.clients.consumer.CloseOptions$GroupMembershipOperation");
+      Object remain = op.getField("REMAIN_IN_GROUP").get(null);
+      Object o = options.getMethod("groupMembershipOperation", op).invoke(null, remain);
+      consumer.getClass().getMethod("close", options).invoke(consumer, o);
     }
 
     /** One poll. A refused commit does not end a real application's loop either. */
@@ -158,6 +201,16 @@ public class Client {
     @Override
     public void onPartitionsRevoked(Collection<TopicPartition> ps) {
       say("revoked", this, detail(ps));
+      long block = ps.isEmpty() ? 0 : blockMillis.getAndSet(0);
+      if (block > 0) {
+        say("block", this, ",\"ms\":" + block);
+        try {
+          Thread.sleep(block);
+        } catch (InterruptedException e) {
+          Thread.currentThread().interrupt();
+        }
+        say("block_over", this, "");
+      }
     }
 
     @Override

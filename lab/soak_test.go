@@ -1,0 +1,117 @@
+package lab
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestScore(t *testing.T) {
+	timeout := Truth{Class: "session-timeout", Alternatives: []string{"client-unreachable"}, ProvisionalClass: "session-timeout"}
+	gone := Truth{Class: "process-gone", ProvisionalClass: "session-timeout"}
+	quiet := Truth{Class: "quiet"}
+	said := func(class string, alternatives ...string) []Finding {
+		return []Finding{{Class: class, Confidence: "likely", Alternatives: alternatives}}
+	}
+	for name, x := range map[string]struct {
+		t    Truth
+		l    Look
+		want string
+	}{
+		"the class":                            {timeout, Look{Findings: said("session-timeout")}, Right},
+		"its twin, naming it":                  {timeout, Look{Findings: said("client-unreachable", "session-timeout")}, Right},
+		"its twin, not naming it":              {timeout, Look{Findings: said("client-unreachable")}, Wrong},
+		"another, naming it":                   {timeout, Look{Findings: said("poll-interval", "session-timeout")}, Wrong},
+		"undecided with it":                    {timeout, Look{Findings: said("undecided", "session-timeout")}, Undecided},
+		"undecided without it":                 {timeout, Look{Findings: said("undecided", "poll-interval")}, Wrong},
+		"provisional while away":               {gone, Look{Moment: LookDuring, Findings: said("session-timeout")}, Right},
+		"provisional for ever":                 {gone, Look{Moment: LookAfter, Findings: said("session-timeout")}, Wrong},
+		"nothing found on a quiet cluster":     {quiet, Look{}, Right},
+		"nothing found on a broken cluster":    {gone, Look{}, Wrong},
+		"second is not first":                  {gone, Look{Findings: append(said("lag-stable-group"), said("process-gone")...)}, Wrong},
+		"could not look":                       {gone, Look{Error: "no broker"}, NoVerdict},
+		"the burst still to come after a boot": {Truth{Class: "quiet", Alternatives: []string{"restart-burst"}}, Look{Findings: said("restart-burst")}, Right},
+	} {
+		if got := x.t.Score(x.l); got != x.want {
+			t.Errorf("%s: %s, want %s", name, got, x.want)
+		}
+	}
+}
+
+func TestParseFindings(t *testing.T) {
+	got, err := ParseFindings([]byte(`{"findings":[{"class":"session-timeout","confidence":"likely","subject":"group g","alternatives":[{"class":"client-unreachable","because":"x"},"process-gone"],"citations":[]}]}`))
+	if err != nil || len(got) != 1 || strings.Join(got[0].Alternatives, " ") != "client-unreachable process-gone" || got[0].Subject != "group g" {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if _, err := ParseFindings([]byte("kafka: no broker")); err == nil {
+		t.Error("text is not a diagnosis")
+	}
+}
+
+func TestPlanHoldsWhatVersionProtocolAndClientAllow(t *testing.T) {
+	names := func(items []Item) (out []string) {
+		for _, i := range items {
+			out = append(out, strings.TrimSuffix(i.Scenario+"/"+i.Play.How, "/"))
+		}
+		return out
+	}
+	java := names(Plan("4.4.0", Params{}))
+	for _, want := range []string{"restart-burst/leadership-back", "restart-burst/no-election", "sick-leader", "sessions-disabled"} {
+		if !slices.Contains(java, want) {
+			t.Errorf("4.4.0: no %s in %v", want, java)
+		}
+	}
+	if got := names(Plan("4.4.0", Params{Protocol: "consumer"})); slices.Contains(got, "sick-leader") {
+		t.Error("a KIP-848 group has no leader that could be sick")
+	}
+	if got := Plan("3.9.2", Params{Protocol: "consumer"}); len(got) != 0 {
+		t.Errorf("Kafka 3 has no KIP-848 groups: %v", names(got))
+	}
+	if got := names(Plan("4.4.0", Params{Client: clientFranz})); slices.Contains(got, "poll-interval") || !slices.Contains(got, "session-timeout") {
+		t.Errorf("franz-go has no timer on polls: %v", got)
+	}
+	if got := names(Plan("3.7.2", Params{})); slices.Contains(got, "sessions-disabled") {
+		t.Error("3.7.2 takes seven slots as seven")
+	}
+	if err := (Soak{Items: Plan("4.4.0", Params{Looker: Binary("x")})}).Check(); err != nil {
+		t.Errorf("its own plan: %v", err)
+	}
+}
+
+func TestItemBringsTheLabItNeeds(t *testing.T) {
+	for scenario, want := range map[string][2]int{"restart-burst": {3, 0}, "cache-thrash": {1, 64}, "sessions-disabled": {1, 7}, "misrouted-sessions": {2, 0}} {
+		o, err := Item{Scenario: scenario}.options(Options{Name: "soak"})
+		if err != nil || o.Brokers != want[0] || o.Slots != want[1] || !o.Replace || o.Version != "4.4.0" {
+			t.Errorf("%s: %+v, %v", scenario, o, err)
+		}
+	}
+	bad := Soak{Items: []Item{{Scenario: "quiet"}, {Scenario: "quiet", Play: Params{Client: "sarama"}}}}
+	if err := bad.Check(); err == nil || !strings.Contains(err.Error(), "line 2") {
+		t.Errorf("a mistake in the plan must be found before it starts: %v", err)
+	}
+}
+
+func TestDiagnoseAsksAboutWhomTheFaultHit(t *testing.T) {
+	i := Info{Name: "lab", Bootstrap: "b:1", Prometheus: "http://p"}
+	for want, s := range map[string]Subject{"--group payments": {Group: "payments", Broker: 1}, "--broker 3": {Broker: 3}, "--budget 20s": {}} {
+		if got := strings.Join(diagnoseArgs(i, Truth{Subject: s}.target(), "/r/e.json"), " "); !strings.HasSuffix(got, want) {
+			t.Errorf("%+v: %s", s, got)
+		}
+	}
+}
+
+func TestTakesRefusesWhatCannotBe(t *testing.T) {
+	s, err := findScenario("session-timeout")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, p := range map[string]Params{
+		"protocol": {Protocol: "eager", Client: clientJava}, "client": {Protocol: "classic", Client: "sarama"}, "form": {Protocol: "classic", Client: clientJava, How: "slow"},
+		"session":     {Protocol: "classic", Client: clientJava, Session: 1},
+		"848 session": {Protocol: "consumer", Client: clientJava, Session: 2 * sessionTimeout},
+	} {
+		if s.takes(p) == nil {
+			t.Errorf("%s: want a refusal of %+v", name, p)
+		}
+	}
+}
