@@ -26,6 +26,13 @@ type corpusCase struct {
 	Primary    Class        `json:"primary"`
 	Confidence []Confidence `json:"confidence"`
 	Not        []Class      `json:"not"`
+	// What scoring needs; see the corpus' README.
+	Injected   Class          `json:"class"`
+	Telemetry  string         `json:"telemetry"`
+	Set        string         `json:"set"`
+	Produced   []string       `json:"produced"`
+	Seed       uint64         `json:"seed"`
+	Parameters map[string]any `json:"parameters"`
 
 	name  string // restart-burst/during
 	class Class  // the folder
