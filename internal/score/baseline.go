@@ -12,6 +12,8 @@ type Baseline struct {
 	Name    string
 	Meaning string
 	Judge   func(diagnose.Evidence) diagnose.Class
+	// Knows are the classes that it can name.
+	Knows []diagnose.Class
 	// Constant: the answer does not depend on the evidence.
 	Constant bool
 }
@@ -22,11 +24,18 @@ type Baseline struct {
 func Baselines(truths []diagnose.Class) []Baseline {
 	most := majority(truths)
 	return []Baseline{
-		{"articles", "what two popular articles about these errors advise, taken literally", Articles, false},
-		{"lag-only", "the status rules of a lag monitor: not committing, committing and falling behind, or fine", LagOnly, false},
-		{"majority", "always the commonest class of the set (" + string(most) + ")", func(diagnose.Evidence) diagnose.Class { return most }, true},
+		{"articles", "what two popular articles about these errors advise, taken literally", Articles, articleClasses, false},
+		{"lag-only", "the status rules of a lag monitor: not committing, committing and falling behind, or fine", LagOnly, lagClasses, false},
+		{"majority", "always the commonest class of the set (" + string(most) + ")", func(diagnose.Evidence) diagnose.Class { return most }, []diagnose.Class{most}, true},
 	}
 }
+
+var articleClasses = []diagnose.Class{
+	diagnose.RestartBurst, diagnose.CacheThrash, diagnose.EpochMismatch, diagnose.CacheNearLimit, diagnose.JoinSyncRace,
+	diagnose.SessionTimeout, diagnose.PollInterval, diagnose.RebalanceStorm, diagnose.Quiet,
+}
+
+var lagClasses = []diagnose.Class{diagnose.ProcessGone, diagnose.LagStableGroup, diagnose.Quiet}
 
 func majority(truths []diagnose.Class) diagnose.Class {
 	n := map[diagnose.Class]int{}

@@ -181,8 +181,8 @@ func bounded(root fs.FS, name string, limit int64) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
 	raw, err := io.ReadAll(io.LimitReader(f, limit+1))
+	_ = f.Close() // it was only read
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path.Base(name), err)
 	}

@@ -14,15 +14,7 @@ type Degradation struct {
 	Name    string
 	Meaning string
 	apply   func(*diagnose.Evidence)
-	// except is a class to which it is not applied, since the fault of the class
-	// is the same thing.
-	except diagnose.Class
 }
-
-// Applies reports whether the degradation means something for a class: counters
-// that start again are a restart, and a second one on top of the first has its own
-// case in the corpus.
-func (d Degradation) Applies(c diagnose.Class) bool { return c != d.except }
 
 // Apply returns the evidence with less in it; the argument is not changed.
 func (d Degradation) Apply(e diagnose.Evidence) diagnose.Evidence {
@@ -31,16 +23,20 @@ func (d Degradation) Apply(e diagnose.Evidence) diagnose.Evidence {
 	return e
 }
 
+// degradable: cases whose truth is a doubt lie at a threshold on purpose; less
+// evidence moves them to one side of it, which says nothing.
+func degradable(j Judgement) bool { return !j.Partial && j.Truth != diagnose.Undecided }
+
 // Degradations lists the matrix.
 func Degradations() []Degradation {
 	return []Degradation{
-		{"no-logs", "no log source", withoutLogs, ""},
-		{"no-request-metrics", "the exporter drops RequestMetrics (errors, requests, request sizes)", withoutRequestMetrics, ""},
-		{"no-consumer-offsets", "no READ on __consumer_offsets", withoutOffsets, ""},
-		{"no-prometheus", "Prometheus does not answer", withoutPrometheus, ""},
-		{"no-kafka", "no admin API, no offsets topic, no watcher", withoutKafka, ""},
-		{"counters-reset", "every counter of every broker starts again in the middle of the window, and the process start is not exported", countersReset, diagnose.RestartBurst},
-		{"kafka-exporter-only", "lag from kafka_exporter: no broker metrics, no history, no descriptions", exporterOnly, ""},
+		{"no-logs", "no log source", withoutLogs},
+		{"no-request-metrics", "the exporter drops RequestMetrics (errors, requests, request sizes)", withoutRequestMetrics},
+		{"no-consumer-offsets", "no READ on __consumer_offsets", withoutOffsets},
+		{"no-prometheus", "Prometheus does not answer", withoutPrometheus},
+		{"no-kafka", "no admin API, no offsets topic, no watcher", withoutKafka},
+		{"counters-reset", "every counter of every broker starts again in the middle of the window, and no broker was restarted: a proxy or collector of metrics was", countersReset},
+		{"kafka-exporter-only", "lag from kafka_exporter: no broker metrics, no history, no descriptions", exporterOnly},
 	}
 }
 
@@ -134,33 +130,39 @@ func exporterOnly(e *diagnose.Evidence) {
 	}
 }
 
-// countersReset lets every counter start again in the middle of the window, as
-// a new process does. Error counters are born again at their next error.
+// countersReset lets every counter start again in the middle of the window.
+// Error counters are born again at their next error. Gauges go on, and so does
+// the process start.
 func countersReset(e *diagnose.Evidence) {
 	at := e.At.Add(-time.Duration(e.WindowSeconds) * time.Second / 2)
 	for i := range e.Brokers {
 		signals := e.Brokers[i].Signals
+		restart := e.At.AddDate(-1, 0, 0)
+		if start, ok := last(signals[diagnose.SignalProcessStart]); ok {
+			restart = time.UnixMilli(int64(1000 * start))
+		}
 		for s, m := range signals {
 			if isCounter(s) {
-				signals[s] = reset(m, at, strings.HasPrefix(string(s), "errors."))
+				signals[s] = reset(m, at, restart, strings.HasPrefix(string(s), "errors."))
 			}
-		}
-		if _, ok := signals[diagnose.SignalProcessStart]; ok {
-			signals[diagnose.SignalProcessStart] = diagnose.Metric{Reading: diagnose.Reading{Status: diagnose.StatusNotExported, AsOf: e.At}}
 		}
 	}
 }
 
 func isCounter(s diagnose.Signal) bool {
-	return s == diagnose.SignalEvictions || strings.HasPrefix(string(s), "errors.") || strings.HasPrefix(string(s), "requests.")
+	return s == diagnose.SignalEvictions || s == diagnose.SignalConnectionsMade || strings.HasPrefix(string(s), "errors.") || strings.HasPrefix(string(s), "requests.")
 }
 
-// reset takes from every later sample what had been counted by then.
-func reset(m diagnose.Metric, at time.Time, lazy bool) diagnose.Metric {
+// reset takes from every later sample what had been counted by then since the
+// process started.
+func reset(m diagnose.Metric, at, restart time.Time, lazy bool) diagnose.Metric {
 	m.Series = slices.Clone(m.Series)
 	for i, series := range m.Series {
 		samples, before := slices.Clone(series.Samples), 0.0
 		for k := range samples {
+			if k > 0 && samples[k-1].T.Before(restart) && !samples[k].T.Before(restart) {
+				before = 0
+			}
 			if !samples[k].T.After(at) {
 				before = samples[k].V
 				continue

@@ -25,7 +25,7 @@ type Judgement struct {
 	Recorded, HeldOut, Partial bool
 }
 
-// WrongConfirmed: wrong, and said without doubt. The one mistake that sends
+// WrongConfirmed reports a verdict that is wrong and said without doubt. The one mistake that sends
 // somebody the wrong way at night.
 func (j Judgement) WrongConfirmed() bool { return !j.Right && j.Confidence == diagnose.Confirmed }
 
@@ -70,7 +70,7 @@ func excused(c Case, f diagnose.Finding) bool {
 	if f.Confidence == diagnose.Confirmed || !names(f, c.True()) {
 		return false
 	}
-	like := alike(c, f.Confidence == diagnose.Provisional || f.Confidence == diagnose.Open)
+	like := sourcesOf(c.Evidence, f.Confidence == diagnose.Provisional || f.Confidence == diagnose.Open).inseparable
 	if f.Class != diagnose.Undecided {
 		return like(f.Class, c.True())
 	}
@@ -87,10 +87,4 @@ func excused(c Case, f diagnose.Finding) bool {
 
 func names(f diagnose.Finding, c diagnose.Class) bool {
 	return slices.ContainsFunc(f.Alternatives, func(a diagnose.Alternative) bool { return a.Class == c })
-}
-
-// alike tells whether two classes look the same with the sources of a case.
-func alike(c Case, early bool) func(a, b diagnose.Class) bool {
-	at, spoken := depth(c.Evidence), protocols(c.Evidence)
-	return func(a, b diagnose.Class) bool { return inseparable(a, b, at, spoken, early) }
 }

@@ -21,7 +21,7 @@ const (
 
 // Words names a depth for people.
 func (d Depth) Words() string {
-	return []string{"broker metrics only", "and the admin API", "and __consumer_offsets", "and the broker log", "and client metrics or logs"}[d]
+	return []string{"broker metrics", "the admin API", "`__consumer_offsets`", "the broker log", "client metrics or logs"}[d]
 }
 
 // depth is the deepest source of a group that the evidence holds.
@@ -54,6 +54,8 @@ type Pair struct {
 	// Early pairs hold only while a finding is provisional: time tells them
 	// apart, nothing else.
 	Early bool
+	// NoDemand pairs hold only where nobody counted who needs a fetch session.
+	NoDemand bool
 	// Source is where it was measured.
 	Source string
 }
@@ -73,40 +75,69 @@ func Pairs() []Pair {
 		f = "cache runs: "
 	)
 	return []Pair{
-		{diagnose.SessionTimeout, diagnose.ClientUnreachable, DepthLogs, "", false, d + "S = W; only the client's own time between polls decides"},
-		{diagnose.SessionTimeout, diagnose.CoordinatorTrouble, DepthLogs, "", false, d + "S = C with a single group on the coordinator"},
-		{diagnose.ClientUnreachable, diagnose.CoordinatorTrouble, DepthClient, "", false, e + "W = C from one client of one group"},
-		{diagnose.SessionTimeout, diagnose.ProcessGone, DepthClient, "", true, "group runs, signatures: S and G differ only in what comes back after the drop"},
-		{diagnose.ProcessGone, diagnose.ClientUnreachable, DepthLogs, "", true, "group runs, signatures: W and G differ only in what comes back after the drop"},
-		{diagnose.ProcessGone, diagnose.PollIntervalStatic, DepthMetrics, "", false, a + "G = Ps until it returns"},
-		{diagnose.ProcessReplaced, diagnose.RollingDeploy, DepthClient, "", false, e + "G' = X = SIGKILL after grace; only pods or the Streams log tell"},
-		{diagnose.ProcessReplaced, diagnose.ProcessGone, DepthMetrics, "", false, a + "neither moves an error counter"},
-		{diagnose.SessionTimeout, diagnose.RebalanceTimeout, DepthMetrics, "classic", false, a + "S = R of a Java member"},
-		{diagnose.ClientUnreachable, diagnose.RebalanceTimeout, DepthMetrics, "classic", false, a + "W = R of a Java member"},
-		{diagnose.SessionTimeout, diagnose.RebalanceTimeout, DepthLogs, "consumer", false, d + "R = S for franz-go under KIP-848, but for the last record's state"},
-		{diagnose.PollInterval, diagnose.RollingDeploy, DepthAdmin, "classic", false, b + "P = D on hosts that keep their name"},
-		{diagnose.PollInterval, diagnose.RollingDeploy, DepthLogs, "consumer", false, d + "P = D under KIP-848: both only 'left the consumer group'"},
-		{diagnose.PollInterval, diagnose.RebalanceStorm, DepthMetrics, "", false, a + "P = N"},
-		{diagnose.RollingDeploy, diagnose.RebalanceStorm, DepthMetrics, "", false, a + "D = N"},
-		{diagnose.PollInterval, diagnose.ProcessGone, DepthMetrics, "consumer", false, a + "P without commit = G under KIP-848"},
-		{diagnose.RollingDeploy, diagnose.ProcessGone, DepthMetrics, "consumer", false, a + "D = G under KIP-848"},
-		{diagnose.SessionTimeout, diagnose.PollInterval, DepthOffsets, "", false, c + "S = P when survivors were slow or the partitions idle"},
-		{diagnose.SessionTimeout, diagnose.PollInterval, DepthLogs, "consumer", false, d + "P of librdkafka = S under KIP-848"},
-		{diagnose.PollInterval, diagnose.StrayCommits, DepthMetrics, "consumer", false, a + "P with a commit = a short burst of stray commits"},
-		{diagnose.PollIntervalStatic, diagnose.RollingDeploy, DepthOffsets, "consumer", false, c + "Ps that has not returned = a clean static stop"},
-		{diagnose.RemovedByAdmin, diagnose.RollingDeploy, DepthOffsets, "classic", false, c + "A of all members = a full restart"},
-		{diagnose.RemovedByAdmin, diagnose.SessionTimeout, DepthMetrics, "", false, a + "A = S but for the LeaveGroup"},
-		{diagnose.CacheThrash, diagnose.MisroutedSessions, DepthClient, "", false, f + "once the cache is full, balanced requests thrash alike; only the demand tells"},
-		{diagnose.CacheSaturated, diagnose.CacheNearLimit, DepthClient, "", false, f + "a full and quiet cache says nothing about clients without a session; only the demand or the size of requests tells"},
+		{diagnose.SessionTimeout, diagnose.ClientUnreachable, DepthLogs, "", false, false, d + "S = W; only the client's own time between polls decides"},
+		{diagnose.SessionTimeout, diagnose.CoordinatorTrouble, DepthLogs, "", false, false, d + "S = C with a single group on the coordinator"},
+		{diagnose.ClientUnreachable, diagnose.CoordinatorTrouble, DepthClient, "", false, false, e + "W = C from one client of one group"},
+		{diagnose.SessionTimeout, diagnose.ProcessGone, DepthClient, "", true, false, "group runs, signatures: S and G differ only in what comes back after the drop"},
+		{diagnose.ProcessGone, diagnose.ClientUnreachable, DepthLogs, "", true, false, "group runs, signatures: W and G differ only in what comes back after the drop"},
+		{diagnose.ProcessGone, diagnose.PollIntervalStatic, DepthMetrics, "", false, false, a + "G = Ps until it returns"},
+		{diagnose.ProcessReplaced, diagnose.RollingDeploy, DepthClient, "", false, false, e + "G' = X = SIGKILL after grace; only pods or the Streams log tell"},
+		{diagnose.ProcessReplaced, diagnose.ProcessGone, DepthMetrics, "", false, false, a + "neither moves an error counter"},
+		{diagnose.SessionTimeout, diagnose.RebalanceTimeout, DepthMetrics, "classic", false, false, a + "S = R of a Java member"},
+		{diagnose.ClientUnreachable, diagnose.RebalanceTimeout, DepthMetrics, "classic", false, false, a + "W = R of a Java member"},
+		{diagnose.SessionTimeout, diagnose.RebalanceTimeout, DepthLogs, "consumer", false, false, d + "R = S for franz-go under KIP-848, but for the last record's state"},
+		{diagnose.PollInterval, diagnose.RollingDeploy, DepthAdmin, "classic", false, false, b + "P = D on hosts that keep their name"},
+		{diagnose.PollInterval, diagnose.RollingDeploy, DepthLogs, "consumer", false, false, d + "P = D under KIP-848: both only 'left the consumer group'"},
+		{diagnose.PollInterval, diagnose.RebalanceStorm, DepthMetrics, "", false, false, a + "P = N"},
+		{diagnose.RollingDeploy, diagnose.RebalanceStorm, DepthMetrics, "", false, false, a + "D = N"},
+		{diagnose.PollInterval, diagnose.ProcessGone, DepthMetrics, "consumer", false, false, a + "P without commit = G under KIP-848"},
+		{diagnose.RollingDeploy, diagnose.ProcessGone, DepthMetrics, "consumer", false, false, a + "D = G under KIP-848"},
+		{diagnose.SessionTimeout, diagnose.PollInterval, DepthOffsets, "", false, false, c + "S = P when survivors were slow or the partitions idle"},
+		{diagnose.SessionTimeout, diagnose.PollInterval, DepthLogs, "consumer", false, false, d + "P of librdkafka = S under KIP-848"},
+		{diagnose.PollInterval, diagnose.StrayCommits, DepthMetrics, "consumer", false, false, a + "P with a commit = a short burst of stray commits"},
+		{diagnose.PollIntervalStatic, diagnose.RollingDeploy, DepthOffsets, "consumer", false, false, c + "Ps that has not returned = a clean static stop"},
+		{diagnose.RemovedByAdmin, diagnose.RollingDeploy, DepthOffsets, "classic", false, false, c + "A of all members = a full restart"},
+		{diagnose.RemovedByAdmin, diagnose.SessionTimeout, DepthMetrics, "", false, false, a + "A = S but for the LeaveGroup"},
+		{diagnose.CacheThrash, diagnose.MisroutedSessions, DepthClient, "", false, true, f + "once the cache is full, balanced requests thrash alike; only the demand tells"},
+		{diagnose.CacheSaturated, diagnose.CacheNearLimit, DepthClient, "", false, true, f + "a full and quiet cache says nothing about clients without a session; only the demand or the size of requests tells"},
 	}
 }
 
-// inseparable reports whether two classes look the same with this evidence.
-func inseparable(a, b diagnose.Class, at Depth, protocols []string, provisional bool) bool {
+// sources is what a case has to tell classes apart with.
+type sources struct {
+	depth     Depth
+	protocols []string
+	early     bool
+	demand    bool
+}
+
+func sourcesOf(e diagnose.Evidence, early bool) sources {
+	return sources{depth(e), protocols(e), early, demandKnown(e)}
+}
+
+// inseparable reports whether two classes look the same with these sources.
+func (s sources) inseparable(a, b diagnose.Class) bool {
 	return slices.ContainsFunc(Pairs(), func(p Pair) bool {
-		same := p.A == a && p.B == b || p.A == b && p.B == a
-		return same && at <= p.UpTo && (p.Protocol == "" || slices.Contains(protocols, p.Protocol)) && (!p.Early || provisional)
+		switch {
+		case (p.A != a || p.B != b) && (p.A != b || p.B != a), s.depth > p.UpTo:
+			return false
+		case p.Protocol != "" && !slices.Contains(s.protocols, p.Protocol):
+			return false
+		}
+		return (!p.Early || s.early) && (!p.NoDemand || !s.demand)
 	})
+}
+
+// demandKnown: who needs a session was counted on the broker in question, or on
+// every broker.
+func demandKnown(e diagnose.Evidence) bool {
+	known := len(e.Brokers) > 0
+	for _, b := range e.Brokers {
+		if e.Target.Broker == nil || b.ID == *e.Target.Broker {
+			known = known && b.Demand.OK()
+		}
+	}
+	return known
 }
 
 // protocols lists the protocols of the described groups; a group that says

@@ -14,10 +14,10 @@ var brokerMarks = map[diagnose.Class][]string{
 	diagnose.RestartBurst:        {"errors.fetch_session_id_not_found", "process_start", "leaders", "sessions", "awaited"},
 	diagnose.CacheThrash:         {"errors.fetch_session_id_not_found", "evictions", "fetch_bytes.mean"},
 	diagnose.CacheSaturated:      {"sessions", "demand", "fetch_bytes.mean"},
-	diagnose.DeadSessionTurnover: {"evictions", "sessions", "requests.fetch_consumer"},
+	diagnose.DeadSessionTurnover: {"evictions", "sessions", "connections_made"},
 	diagnose.FollowerChurn:       {"evictions", "errors.fetch_session_id_not_found", "under_replicated"},
 	diagnose.CacheNearLimit:      {"sessions", "demand"},
-	diagnose.LeakingClient:       {"sessions", "evictions", "cached_partitions", "software"},
+	diagnose.LeakingClient:       {"sessions", "evictions", "cached_partitions", "connections_made", "software"},
 	diagnose.EpochMismatch:       {"errors.invalid_fetch_session_epoch"},
 	diagnose.MisroutedSessions: {
 		"errors.fetch_not_leader", "errors.list_offsets_not_leader", "errors.rebootstrap_required",
@@ -53,6 +53,9 @@ var groupMarks = map[diagnose.Class][]string{
 // empty where nothing was injected.
 func Produced(c diagnose.Class, e diagnose.Evidence) []string {
 	if marks, ok := brokerMarks[c]; ok {
+		if c == diagnose.MisroutedSessions {
+			e.Target.Broker = nil // it shows on every broker behind the address
+		}
 		return onBrokers(marks, e)
 	}
 	marks, ok := groupMarks[c]

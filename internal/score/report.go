@@ -60,6 +60,9 @@ type BaseScore struct {
 	Name string `json:"name"`
 	Figures
 	Wrong float64 `json:"wrong_share"`
+	// Known is the share that is right among the cases of those classes that it
+	// can name at all.
+	Known float64 `json:"accuracy_of_known_classes"`
 	// Recorded are the figures on recorded cases alone.
 	Recorded Figures `json:"recorded"`
 }

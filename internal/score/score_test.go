@@ -91,6 +91,9 @@ func TestAlternativeCountsOnlyWhereNobodyCouldTell(t *testing.T) {
 	withClient := caseOf(diagnose.ClientUnreachable)
 	withClient.Evidence.Clients = []diagnose.Client{{ClientID: "c1"}}
 	withClient.Evidence.ClientsReading.Status = diagnose.StatusOK
+	blindCache := Case{Meta: Meta{Class: diagnose.CacheThrash}, Evidence: diagnose.Evidence{Brokers: []diagnose.Broker{{ID: 3}}}}
+	countedCache := blindCache
+	countedCache.Evidence.Brokers = []diagnose.Broker{{ID: 3, Demand: diagnose.Demand{Reading: diagnose.Reading{Status: diagnose.StatusOK}}}}
 	for _, x := range []struct {
 		name string
 		c    Case
@@ -106,6 +109,8 @@ func TestAlternativeCountsOnlyWhereNobodyCouldTell(t *testing.T) {
 		{"a doubt between inseparable causes", caseOf(diagnose.SessionTimeout), finding(diagnose.Undecided, diagnose.Open, diagnose.SessionTimeout, diagnose.ClientUnreachable, diagnose.CoordinatorTrouble), true},
 		{"a doubt with a candidate that could be excluded", caseOf(diagnose.SessionTimeout), finding(diagnose.Undecided, diagnose.Open, diagnose.SessionTimeout, diagnose.ClientUnreachable, diagnose.StrayCommits), false},
 		{"a doubt with one candidate", caseOf(diagnose.SessionTimeout), finding(diagnose.Undecided, diagnose.Open, diagnose.SessionTimeout), false},
+		{"thrashing or routing, nobody counted the clients", blindCache, finding(diagnose.Undecided, diagnose.Open, diagnose.CacheThrash, diagnose.MisroutedSessions), true},
+		{"the same, they were counted", countedCache, finding(diagnose.Undecided, diagnose.Open, diagnose.CacheThrash, diagnose.MisroutedSessions), false},
 		{"a pair of the other protocol", caseOf(diagnose.PollInterval), finding(diagnose.RollingDeploy, diagnose.Likely, diagnose.PollInterval), false},
 	} {
 		if got := excused(x.c, x.f); got != x.want {
@@ -146,7 +151,7 @@ func TestLoadNamesWhatIsWrong(t *testing.T) {
 	root := fstest.MapFS{
 		"a/case.json":     file(`{"provenance":"synthetic","primary":"quiet"}`),
 		"a/evidence.json": file(good),
-		"b/case.json":     file("{\n\"provenance\":\"synthetic\",\n\"clas\":\"quiet\"}"),
+		"b/case.json":     file("{\n\"provenance\":\"synthetic\",\n\"klass\":\"quiet\"}"),
 		"c/case.json":     file(`{"provenance":"synthetic","class":"cache-trash"}`),
 		"d/case.json":     file(`{"provenance":"synthetic","class":"quiet"}`),
 		"e/case.json":     file(`{"provenance":"made up","class":"quiet"}`),

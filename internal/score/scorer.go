@@ -1,6 +1,10 @@
 package score
 
-import "github.com/kafka-oncall/kafka-oncall/diagnose"
+import (
+	"slices"
+
+	"github.com/kafka-oncall/kafka-oncall/diagnose"
+)
 
 // Scorer judges cases one after the other and keeps only the judgements, so
 // that a large corpus need not be in memory.
@@ -26,7 +30,7 @@ func (s *Scorer) Add(c Case) Judgement {
 	}
 	s.truths = append(s.truths, j.Truth)
 	for _, d := range Degradations() {
-		if d.Applies(j.Truth) {
+		if degradable(j) {
 			less := c
 			less.Evidence = d.Apply(c.Evidence)
 			s.degraded[d.Name] = append(s.degraded[d.Name], Judge(less, s.limits))
@@ -51,7 +55,10 @@ func (s *Scorer) Report() Report {
 		}
 		f := figures(all)
 		recorded, _ := split(all, func(j Judgement) bool { return j.Recorded })
-		r.Baselines = append(r.Baselines, BaseScore{Name: b.Name, Figures: f, Wrong: share2(1-f.Accuracy, 1), Recorded: figures(recorded)})
+		known, _ := split(all, func(j Judgement) bool { return slices.Contains(b.Knows, j.Truth) })
+		r.Baselines = append(r.Baselines, BaseScore{
+			Name: b.Name, Figures: f, Wrong: share2(1-f.Accuracy, 1), Known: figures(known).Accuracy, Recorded: figures(recorded),
+		})
 	}
 	return r
 }

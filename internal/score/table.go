@@ -7,10 +7,11 @@ import (
 )
 
 // Table is rows of words under a head; the first column is text, the others
-// are figures.
+// are figures unless Words is set.
 type Table struct {
-	Head []string
-	Rows [][]string
+	Words bool
+	Head  []string
+	Rows  [][]string
 }
 
 // Markdown writes it for a page.
@@ -18,7 +19,11 @@ func (t Table) Markdown() string {
 	var b strings.Builder
 	row := func(cells []string) { fmt.Fprintf(&b, "| %s |\n", strings.Join(cells, " | ")) }
 	row(t.Head)
-	b.WriteString("|---" + strings.Repeat("|---:", len(t.Head)-1) + "|\n")
+	column := "|---:"
+	if t.Words {
+		column = "|---"
+	}
+	b.WriteString("|---" + strings.Repeat(column, len(t.Head)-1) + "|\n")
 	for _, r := range t.Rows {
 		row(r)
 	}
@@ -133,14 +138,14 @@ func (r Report) DegradedTable() Table {
 
 // BaselineTable sets the rules beside the baselines.
 func (r Report) BaselineTable() Table {
-	t := Table{Head: []string{"judged by", "macro-F1", "right", "wrong without a doubt", "recorded: macro-F1", "recorded: right"}}
+	t := Table{Head: []string{"judged by", "macro-F1", "right", "wrong without a doubt", "right, of the classes it knows", "recorded: macro-F1", "recorded: right"}}
 	recorded := r.Subsets["recorded"]
 	t.Rows = append(t.Rows, []string{
-		"kafka-oncall", fraction(r.MacroF1), percent(r.Accuracy), percent(r.WrongConfirmedShare), fraction(recorded.MacroF1), percent(recorded.Accuracy),
+		"kafka-oncall", fraction(r.MacroF1), percent(r.Accuracy), percent(r.WrongConfirmedShare), percent(r.Accuracy), fraction(recorded.MacroF1), percent(recorded.Accuracy),
 	})
 	for _, b := range r.Baselines {
 		t.Rows = append(t.Rows, []string{
-			b.Name, fraction(b.MacroF1), percent(b.Accuracy), percent(b.Wrong), fraction(b.Recorded.MacroF1), percent(b.Recorded.Accuracy),
+			b.Name, fraction(b.MacroF1), percent(b.Accuracy), percent(b.Wrong), percent(b.Known), fraction(b.Recorded.MacroF1), percent(b.Recorded.Accuracy),
 		})
 	}
 	return t
@@ -148,17 +153,17 @@ func (r Report) BaselineTable() Table {
 
 // PairsTable lists the pairs that cannot be told apart.
 func PairsTable() Table {
-	t := Table{Head: []string{"class", "looks like", "as long as there is no more than", "source"}}
+	t := Table{Words: true, Head: []string{"class", "looks like", "down to", "source"}}
 	for _, p := range Pairs() {
 		until := p.UpTo.Words()
-		if p.UpTo == DepthClient {
-			until = "any of these sources"
-		}
 		if p.Protocol != "" {
 			until += ", protocol " + p.Protocol
 		}
 		if p.Early {
 			until += ", while provisional"
+		}
+		if p.NoDemand {
+			until = "any source but the demand"
 		}
 		t.Rows = append(t.Rows, []string{string(p.A), string(p.B), until, p.Source})
 	}

@@ -60,7 +60,7 @@ func New(slots, shards int, random *rand.Rand) *Cache {
 // Capacity is the number of sessions that it can hold.
 func (c *Cache) Capacity() int { return c.perShard * len(c.shards) }
 
-// Sessions, Partitions and Evictions are the three metrics of the cache.
+// Sessions counts the cached sessions, used or not.
 func (c *Cache) Sessions() int { return len(c.byID) }
 
 // Partitions counts the partitions of all cached sessions.
