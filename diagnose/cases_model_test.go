@@ -10,9 +10,10 @@ import (
 // between is a random number from low to high, both included.
 func between(r *rand.Rand, low, high int) int { return low + r.IntN(high-low+1) }
 
-// times is a random share of n.
+// times is a random share of n. The conversions forbid fused operations, whose
+// results differ by machine.
 func times(r *rand.Rand, n int, low, high float64) int {
-	return int(float64(n) * (low + r.Float64()*(high-low)))
+	return int(float64(n) * float64(low+float64(r.Float64()*(high-low))))
 }
 
 // cache is a broker with one of some sizes; before 3.8 it has one shard.
@@ -84,7 +85,7 @@ func playVisitors(r *rand.Rand) modelled {
 	live := times(r, s.Slots, 0.2, 0.65)
 	s.Clients = []cachemodel.Clients{fleet(r, live)}
 	s.Dead = s.Slots - live
-	s.Visitors = []cachemodel.Visitors{{PerMinute: float64(s.Slots-live) / 2 * (0.3 + 1.2*r.Float64()), Partitions: between(r, 5, 20), Fetches: 3}}
+	s.Visitors = []cachemodel.Visitors{{PerMinute: float64(times(r, s.Slots-live, 0.15, 0.75)), Partitions: between(r, 5, 20), Fetches: 3}}
 	return modelled{
 		truth: "short-lived clients that never close their sessions take the slots of dead ones", scenario: s,
 		produced: []Signal{SignalEvictions, SignalSessions, SignalConnectionsMade},
@@ -122,7 +123,7 @@ func playFlapping(r *rand.Rand) modelled {
 func playLeak(r *rand.Rand) modelled {
 	s := cacheOf(r, 400, 1000, 2000)
 	s.Clients = []cachemodel.Clients{fleet(r, times(r, s.Slots, 0.03, 0.15))}
-	s.Visitors = []cachemodel.Visitors{{PerMinute: float64(s.Slots) / 20 * (0.35 + 0.4*r.Float64()), Partitions: between(r, 3, 10), Fetches: 1, FromS: s.Seconds - 1300}}
+	s.Visitors = []cachemodel.Visitors{{PerMinute: float64(times(r, s.Slots, 0.0175, 0.0375)), Partitions: between(r, 3, 10), Fetches: 1, FromS: s.Seconds - 1300}}
 	m := modelled{
 		truth: "one client opens a new session with every fetch and keeps its connection", scenario: s,
 		produced: []Signal{SignalSessions, SignalCachedPartitions, "software", SignalEvictions, SignalConnectionsMade},

@@ -202,7 +202,7 @@ func (m modelled) requestBytes(t cachemodel.Trace) ([3]float64, float64) {
 	if end.Fetches > 0 {
 		share = float64(end.FullFetches) / float64(end.Fetches)
 	}
-	out := [3]float64{float64(int(29 + share*(full-29))), 29, 29}
+	out := [3]float64{float64(int(29 + float64(share*(full-29)))), 29, 29}
 	if share >= 0.5 {
 		out[1] = float64(int(full))
 	}

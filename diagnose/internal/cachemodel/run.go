@@ -158,7 +158,7 @@ func (w *world) populate() {
 	}
 	for _, v := range w.Visitors {
 		gap := 60_000 / v.PerMinute
-		for ms := float64(v.FromS) * 1000; ms < float64(w.Seconds)*1000; ms += gap * (0.5 + w.random.Float64()) {
+		for ms := float64(v.FromS) * 1000; ms < float64(w.Seconds)*1000; ms += float64(gap * (0.5 + w.random.Float64())) { // the conversion forbids fused operations, which differ by machine
 			w.at(int64(ms), &actor{Clients: Clients{Partitions: v.Partitions, EveryMS: 1100}, left: v.Fetches})
 		}
 	}
