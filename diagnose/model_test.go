@@ -140,7 +140,7 @@ func (m modelled) broker(id int32, t cachemodel.Trace) brokerSpec {
 			made += v.PerMinute / 60
 		}
 	}
-	b.slots, b.consumers, b.followers, b.connections, b.made = m.scenario.Slots, live, 2, 2*live+14, made
+	b.slots, b.consumers, b.followers, b.connections, b.made = m.scenario.Slots, live, max(2, m.scenario.Followers.Threads), 2*live+14, made
 	b.byGroup = []GroupDemand{{"clickstream", live - live/3}, {"billing", live / 3}}
 	if m.blind {
 		b.consumers = -1
