@@ -36,6 +36,7 @@ func Degradations() []Degradation {
 		{"no-prometheus", "Prometheus does not answer", withoutPrometheus},
 		{"no-kafka", "no admin API, no offsets topic, no watcher", withoutKafka},
 		{"counters-reset", "every counter of every broker starts again in the middle of the window, and no broker was restarted: a proxy or collector of metrics was", countersReset},
+		{"counters-reset-no-start", "the same, and the process start is not exported, so that it looks like a restart", countersResetNoStart},
 		{"kafka-exporter-only", "lag from kafka_exporter: no broker metrics, no history, no descriptions", exporterOnly},
 	}
 }
@@ -145,6 +146,15 @@ func countersReset(e *diagnose.Evidence) {
 			if isCounter(s) {
 				signals[s] = reset(m, at, restart, strings.HasPrefix(string(s), "errors."))
 			}
+		}
+	}
+}
+
+func countersResetNoStart(e *diagnose.Evidence) {
+	countersReset(e)
+	for i := range e.Brokers {
+		if _, ok := e.Brokers[i].Signals[diagnose.SignalProcessStart]; ok {
+			e.Brokers[i].Signals[diagnose.SignalProcessStart] = diagnose.Metric{Reading: diagnose.Reading{Status: diagnose.StatusNotExported, AsOf: e.At}}
 		}
 	}
 }

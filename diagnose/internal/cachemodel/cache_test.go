@@ -117,6 +117,19 @@ func TestFollowersDisplaceConsumers(t *testing.T) {
 	}
 }
 
+// What follows from the rules and was not measured: 120 s later the refused
+// consumers take back the slots of the follower's old sessions, in as many
+// evictions, and no error tells of those.
+func TestSlotsOfDeadFollowersAreTakenBack(t *testing.T) {
+	tr := Run(Scenario{
+		Slots: 64, Shards: 8, Seconds: 300, Clients: []Clients{{Count: 80, Partitions: 20, EveryMS: 1000, BornOverS: 1, BornS: 3}},
+		Followers: Followers{Threads: 4, Partitions: 5, BackAtS: []int{60}},
+	}, 9)[0]
+	if tr.At(170).Evictions != 4 || last(tr).Evictions != 8 || last(tr).Errors70 != 4 {
+		t.Errorf("+110 s %+v, +240 s %+v", tr.At(170), last(tr))
+	}
+}
+
 // SIGTERM and start: one error for each of 20 clients once leadership is back;
 // after a kill with fetches in flight none.
 func TestRestartAsMeasured(t *testing.T) {
