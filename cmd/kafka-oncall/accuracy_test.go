@@ -177,7 +177,7 @@ alternatives, though the sources might have told. Cases whose truth is a doubt a
 lie at a threshold, and less evidence only moves them across it. A test fails if one is wrong and
 confirmed, but for one row: where the process start is not exported, counters that fall are taken
 for a restart, and a client that leaks sessions, or a burst before that moment, is then called
-`+"`quiet`"+` without a doubt. That is a known fault.
+` + "`quiet`" + ` without a doubt. That is a known fault.
 
 ## Simpler ways of judging
 
@@ -214,6 +214,8 @@ more than the third column says, a wrong first finding is wrong.
   is no forecast.
 - Played cases cover fetch sessions only, with steady clients; real ones also rebalance, pause and
   fall behind.
+- Some recorded runs are judged at several moments, or with a source less; these cases are not
+  independent of each other.
 - One host, no TLS, no ACLs, quiet clusters: one fault at a time, but for a few cases by hand.
 - A class with few cases moves by many points with one of them.
 
