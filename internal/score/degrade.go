@@ -93,6 +93,7 @@ func withoutPrometheus(e *diagnose.Evidence) {
 		b.Demand.Connections = -1
 	}
 	e.Clients, e.ClientsReading = nil, r
+	e.PodList, e.Pods = nil, r
 }
 
 // withoutKafka leaves what Prometheus and the logs hold.

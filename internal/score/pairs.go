@@ -56,6 +56,8 @@ type Pair struct {
 	Early bool
 	// NoDemand pairs hold only where nobody counted who needs a fetch session.
 	NoDemand bool
+	// NoPods pairs hold only where pods were not read.
+	NoPods bool
 	// Source is where it was measured.
 	Source string
 }
@@ -75,31 +77,31 @@ func Pairs() []Pair {
 		f = "cache runs: "
 	)
 	return []Pair{
-		{diagnose.SessionTimeout, diagnose.ClientUnreachable, DepthLogs, "", false, false, d + "S = W; only the client's own time between polls decides"},
-		{diagnose.SessionTimeout, diagnose.CoordinatorTrouble, DepthLogs, "", false, false, d + "S = C with a single group on the coordinator"},
-		{diagnose.ClientUnreachable, diagnose.CoordinatorTrouble, DepthClient, "", false, false, e + "W = C from one client of one group"},
-		{diagnose.SessionTimeout, diagnose.ProcessGone, DepthClient, "", true, false, "group runs, signatures: S and G differ only in what comes back after the drop"},
-		{diagnose.ProcessGone, diagnose.ClientUnreachable, DepthLogs, "", true, false, "group runs, signatures: W and G differ only in what comes back after the drop"},
-		{diagnose.ProcessGone, diagnose.PollIntervalStatic, DepthMetrics, "", false, false, a + "G = Ps until it returns"},
-		{diagnose.ProcessReplaced, diagnose.RollingDeploy, DepthClient, "", false, false, e + "G' = X = SIGKILL after grace; only pods or the Streams log tell"},
-		{diagnose.ProcessReplaced, diagnose.ProcessGone, DepthMetrics, "", false, false, a + "neither moves an error counter"},
-		{diagnose.SessionTimeout, diagnose.RebalanceTimeout, DepthMetrics, "classic", false, false, a + "S = R of a Java member"},
-		{diagnose.ClientUnreachable, diagnose.RebalanceTimeout, DepthMetrics, "classic", false, false, a + "W = R of a Java member"},
-		{diagnose.SessionTimeout, diagnose.RebalanceTimeout, DepthLogs, "consumer", false, false, d + "R = S for franz-go under KIP-848, but for the last record's state"},
-		{diagnose.PollInterval, diagnose.RollingDeploy, DepthAdmin, "classic", false, false, b + "P = D on hosts that keep their name"},
-		{diagnose.PollInterval, diagnose.RollingDeploy, DepthLogs, "consumer", false, false, d + "P = D under KIP-848: both only 'left the consumer group'"},
-		{diagnose.PollInterval, diagnose.RebalanceStorm, DepthMetrics, "", false, false, a + "P = N"},
-		{diagnose.RollingDeploy, diagnose.RebalanceStorm, DepthMetrics, "", false, false, a + "D = N"},
-		{diagnose.PollInterval, diagnose.ProcessGone, DepthMetrics, "consumer", false, false, a + "P without commit = G under KIP-848"},
-		{diagnose.RollingDeploy, diagnose.ProcessGone, DepthMetrics, "consumer", false, false, a + "D = G under KIP-848"},
-		{diagnose.SessionTimeout, diagnose.PollInterval, DepthOffsets, "", false, false, c + "S = P when survivors were slow or the partitions idle"},
-		{diagnose.SessionTimeout, diagnose.PollInterval, DepthLogs, "consumer", false, false, d + "P of librdkafka = S under KIP-848"},
-		{diagnose.PollInterval, diagnose.StrayCommits, DepthMetrics, "consumer", false, false, a + "P with a commit = a short burst of stray commits"},
-		{diagnose.PollIntervalStatic, diagnose.RollingDeploy, DepthOffsets, "consumer", false, false, c + "Ps that has not returned = a clean static stop"},
-		{diagnose.RemovedByAdmin, diagnose.RollingDeploy, DepthOffsets, "classic", false, false, c + "A of all members = a full restart"},
-		{diagnose.RemovedByAdmin, diagnose.SessionTimeout, DepthMetrics, "", false, false, a + "A = S but for the LeaveGroup"},
-		{diagnose.CacheThrash, diagnose.MisroutedSessions, DepthClient, "", false, true, f + "once the cache is full, balanced requests thrash alike; only the demand tells"},
-		{diagnose.CacheSaturated, diagnose.CacheNearLimit, DepthClient, "", false, true, f + "a full and quiet cache says nothing about clients without a session; only the demand or the size of requests tells"},
+		{diagnose.SessionTimeout, diagnose.ClientUnreachable, DepthLogs, "", false, false, false, d + "S = W; only the client's own time between polls decides"},
+		{diagnose.SessionTimeout, diagnose.CoordinatorTrouble, DepthLogs, "", false, false, false, d + "S = C with a single group on the coordinator"},
+		{diagnose.ClientUnreachable, diagnose.CoordinatorTrouble, DepthClient, "", false, false, false, e + "W = C from one client of one group"},
+		{diagnose.SessionTimeout, diagnose.ProcessGone, DepthClient, "", true, false, false, "group runs, signatures: S and G differ only in what comes back after the drop"},
+		{diagnose.ProcessGone, diagnose.ClientUnreachable, DepthLogs, "", true, false, false, "group runs, signatures: W and G differ only in what comes back after the drop"},
+		{diagnose.ProcessGone, diagnose.PollIntervalStatic, DepthMetrics, "", false, false, false, a + "G = Ps until it returns"},
+		{diagnose.ProcessReplaced, diagnose.RollingDeploy, DepthClient, "", false, false, true, e + "G' = X = SIGKILL after grace; only pods or the Streams log tell"},
+		{diagnose.ProcessReplaced, diagnose.ProcessGone, DepthMetrics, "", false, false, false, a + "neither moves an error counter"},
+		{diagnose.SessionTimeout, diagnose.RebalanceTimeout, DepthMetrics, "classic", false, false, false, a + "S = R of a Java member"},
+		{diagnose.ClientUnreachable, diagnose.RebalanceTimeout, DepthMetrics, "classic", false, false, false, a + "W = R of a Java member"},
+		{diagnose.SessionTimeout, diagnose.RebalanceTimeout, DepthLogs, "consumer", false, false, false, d + "R = S for franz-go under KIP-848, but for the last record's state"},
+		{diagnose.PollInterval, diagnose.RollingDeploy, DepthAdmin, "classic", false, false, false, b + "P = D on hosts that keep their name"},
+		{diagnose.PollInterval, diagnose.RollingDeploy, DepthLogs, "consumer", false, false, false, d + "P = D under KIP-848: both only 'left the consumer group'"},
+		{diagnose.PollInterval, diagnose.RebalanceStorm, DepthMetrics, "", false, false, false, a + "P = N"},
+		{diagnose.RollingDeploy, diagnose.RebalanceStorm, DepthMetrics, "", false, false, false, a + "D = N"},
+		{diagnose.PollInterval, diagnose.ProcessGone, DepthMetrics, "consumer", false, false, false, a + "P without commit = G under KIP-848"},
+		{diagnose.RollingDeploy, diagnose.ProcessGone, DepthMetrics, "consumer", false, false, false, a + "D = G under KIP-848"},
+		{diagnose.SessionTimeout, diagnose.PollInterval, DepthOffsets, "", false, false, false, c + "S = P when survivors were slow or the partitions idle"},
+		{diagnose.SessionTimeout, diagnose.PollInterval, DepthLogs, "consumer", false, false, false, d + "P of librdkafka = S under KIP-848"},
+		{diagnose.PollInterval, diagnose.StrayCommits, DepthMetrics, "consumer", false, false, false, a + "P with a commit = a short burst of stray commits"},
+		{diagnose.PollIntervalStatic, diagnose.RollingDeploy, DepthOffsets, "consumer", false, false, false, c + "Ps that has not returned = a clean static stop"},
+		{diagnose.RemovedByAdmin, diagnose.RollingDeploy, DepthOffsets, "classic", false, false, false, c + "A of all members = a full restart"},
+		{diagnose.RemovedByAdmin, diagnose.SessionTimeout, DepthMetrics, "", false, false, false, a + "A = S but for the LeaveGroup"},
+		{diagnose.CacheThrash, diagnose.MisroutedSessions, DepthClient, "", false, true, false, f + "once the cache is full, balanced requests thrash alike; only the demand tells"},
+		{diagnose.CacheSaturated, diagnose.CacheNearLimit, DepthClient, "", false, true, false, f + "a full and quiet cache says nothing about clients without a session; only the demand or the size of requests tells"},
 	}
 }
 
@@ -109,10 +111,11 @@ type sources struct {
 	protocols []string
 	early     bool
 	demand    bool
+	pods      bool
 }
 
 func sourcesOf(e diagnose.Evidence, early bool) sources {
-	return sources{depth(e), protocols(e), early, demandKnown(e)}
+	return sources{depth(e), protocols(e), early, demandKnown(e), e.Pods.OK()}
 }
 
 // inseparable reports whether two classes look the same with these sources.
@@ -124,7 +127,7 @@ func (s sources) inseparable(a, b diagnose.Class) bool {
 		case p.Protocol != "" && !slices.Contains(s.protocols, p.Protocol):
 			return false
 		}
-		return (!p.Early || s.early) && (!p.NoDemand || !s.demand)
+		return (!p.Early || s.early) && (!p.NoDemand || !s.demand) && (!p.NoPods || !s.pods)
 	})
 }
 

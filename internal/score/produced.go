@@ -62,7 +62,7 @@ func Produced(c diagnose.Class, e diagnose.Evidence) []string {
 	if !ok {
 		return nil
 	}
-	out := append(onBrokers(marks, e), "watcher.losses", "watcher.stable_groups", "logs")
+	out := append(onBrokers(marks, e), "watcher.losses", "watcher.stable_groups", "logs", "pods")
 	for _, g := range e.Groups {
 		if e.Target.Group != "" && g.ID != e.Target.Group {
 			continue

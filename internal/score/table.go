@@ -165,6 +165,9 @@ func PairsTable() Table {
 		if p.NoDemand {
 			until = "any source but the demand"
 		}
+		if p.NoPods {
+			until = "any source but the pods"
+		}
 		t.Rows = append(t.Rows, []string{string(p.A), string(p.B), until, p.Source})
 	}
 	return t
