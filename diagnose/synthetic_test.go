@@ -270,6 +270,7 @@ func TestSyntheticCorpus(t *testing.T) {
 			"notes": c.notes, "provenance": "synthetic", "truth": c.truth, "primary": c.primary,
 			"confidence": []Confidence{c.confidence}, "not": append([]Class{}, c.not...),
 		}
+		injectedIn[c.class+"/"+c.name].describe(words)
 		meta, err := json.MarshalIndent(words, "", "  ")
 		if err != nil {
 			t.Fatal(err)

@@ -12,8 +12,9 @@ import (
 
 func (a *app) replayCommand() *cobra.Command {
 	var output, config string
+	var scored bool
 	c := &cobra.Command{
-		Use:   "replay FILE...",
+		Use:   "replay FILE... | replay --score [DIR]",
 		Short: "Diagnose recorded evidence, offline",
 		Long: `Diagnose recorded evidence, offline. FILE is what 'diagnose --record' wrote, the
 same gzipped, or a folder with an evidence.json in it. The same file gives the
@@ -21,16 +22,37 @@ same verdict on every machine.
 
 With -o json there is one object a line and file. The exit code is that of the
 worst file: 1 could not be read, 20 cannot tell yet, 10 a cause was named,
-0 nothing wrong found.`,
-		Example: "  kafka-oncall replay evidence.json\n  kafka-oncall replay -o json night/*.json.gz",
+0 nothing wrong found.
+
+With --score it measures the rules instead: every folder below DIR that holds
+evidence and a case.json with the truth is judged, and the result is printed as
+tables (confusion, recall and precision by class, what is left without a source,
+simpler ways of judging on the same cases) or, with -o json, as one object with
+runs, recorded_runs, macro_f1, wrong_confirmed_share, grounded_accuracy, per_class
+and more. DIR is ` + defaultCorpus + ` unless given. Exit codes: 0 every case was
+scored, whatever the score; 1 one could not be read (the others are scored),
+or there was none; 2 bad usage.`,
+		Example: "  kafka-oncall replay evidence.json\n  kafka-oncall replay -o json night/*.json.gz\n  kafka-oncall replay --score diagnose/testdata/corpus -o json",
 		Args: func(c *cobra.Command, args []string) error {
+			if scored {
+				if len(args) > 1 {
+					return usage("replay --score wants one DIR, not %d\nSee '%s --help'.", len(args), c.CommandPath())
+				}
+				return nil
+			}
 			if len(args) == 0 {
 				return usage("replay wants at least one FILE\nSee '%s --help'.", c.CommandPath())
 			}
 			return nil
 		},
-		RunE: func(_ *cobra.Command, args []string) error { return a.replay(args, output, config) },
+		RunE: func(_ *cobra.Command, args []string) error {
+			if scored {
+				return a.score(append(args, defaultCorpus)[0], output, config)
+			}
+			return a.replay(args, output, config)
+		},
 	}
+	c.Flags().BoolVar(&scored, "score", false, "measure the rules on cases whose truth is known")
 	c.Flags().StringVarP(&output, "output", "o", "text", "text, json or markdown")
 	c.Flags().StringVar(&config, "config", "", "configuration file to take limits and playbooks from")
 	return c

@@ -1,0 +1,90 @@
+package score
+
+import (
+	"slices"
+
+	"github.com/kafka-oncall/kafka-oncall/diagnose"
+)
+
+// Judgement is one verdict beside the truth.
+type Judgement struct {
+	Case  string
+	Truth diagnose.Class
+	Found diagnose.Class
+	// Confidence of the finding; empty for a baseline, which has none.
+	Confidence diagnose.Confidence
+	// Right: the first finding is the truth, or names it as an alternative that
+	// the sources cannot separate (Alternative).
+	Right       bool
+	Alternative bool
+	// Named: the finding names the truth among its alternatives, right or not.
+	Named bool
+	// Grounded: right, and the finding cites what the fault moved.
+	Grounded bool
+
+	Recorded, HeldOut, Partial bool
+}
+
+// WrongConfirmed reports a verdict that is wrong and said without doubt. The one mistake that sends
+// somebody the wrong way at night.
+func (j Judgement) WrongConfirmed() bool { return !j.Right && j.Confidence == diagnose.Confirmed }
+
+// Counted is the class under which the verdict is counted.
+func (j Judgement) Counted() diagnose.Class {
+	if j.Right {
+		return j.Truth
+	}
+	return j.Found
+}
+
+// Judge classifies a case and compares the first finding with the truth.
+func Judge(c Case, l diagnose.Limits) Judgement {
+	f := diagnose.Classify(c.Evidence, l).Primary()
+	j := c.judgement(f.Class)
+	j.Confidence = f.Confidence
+	j.Named = names(f, j.Truth)
+	if j.Found != j.Truth && excused(c, f) {
+		j.Right, j.Alternative = true, true
+	}
+	produced := c.Produced
+	if len(produced) == 0 {
+		produced = Produced(j.Truth, c.Evidence)
+	}
+	j.Grounded = j.Right && (len(produced) == 0 || cites(f, produced))
+	return j
+}
+
+func (c Case) judgement(found diagnose.Class) Judgement {
+	return Judgement{
+		Case: c.Name, Truth: c.True(), Found: found, Right: found == c.True(),
+		Recorded: c.Provenance == Recorded, HeldOut: c.Set == HeldOut, Partial: c.Telemetry == Partial,
+	}
+}
+
+// excused reports whether a finding that is not confirmed names the truth, and
+// rightly so: its own class cannot be told from the truth with these sources. An
+// undecided finding has no class of its own; it is right if none of the
+// candidates that it names could have been told apart, directly or through one
+// of the others.
+func excused(c Case, f diagnose.Finding) bool {
+	if f.Confidence == diagnose.Confirmed || !names(f, c.True()) {
+		return false
+	}
+	like := sourcesOf(c.Evidence, f.Confidence == diagnose.Provisional || f.Confidence == diagnose.Open).inseparable
+	if f.Class != diagnose.Undecided {
+		return like(f.Class, c.True())
+	}
+	reached := []diagnose.Class{c.True()}
+	for i := 0; i < len(reached); i++ {
+		for _, a := range f.Alternatives {
+			if !slices.Contains(reached, a.Class) && like(reached[i], a.Class) {
+				reached = append(reached, a.Class)
+			}
+		}
+	}
+	return len(f.Alternatives) > 1 && len(reached) == len(f.Alternatives)
+}
+
+func names(f diagnose.Finding, c diagnose.Class) bool {
+	return slices.ContainsFunc(f.Alternatives, func(a diagnose.Alternative) bool { return a.Class == c })
+}

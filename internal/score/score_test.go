@@ -1,0 +1,299 @@
+package score
+
+import (
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/kafka-oncall/kafka-oncall/diagnose"
+)
+
+func judged(truth, found diagnose.Class, more ...func(*Judgement)) Judgement {
+	j := Judgement{Truth: truth, Found: found, Right: truth == found, Grounded: truth == found}
+	for _, m := range more {
+		m(&j)
+	}
+	return j
+}
+
+// The figures of a small set, worked out by hand: three bursts of which one is
+// taken for thrashing with confidence, one thrash, one quiet case left undecided.
+func TestTally(t *testing.T) {
+	confirmed := func(j *Judgement) { j.Confidence = diagnose.Confirmed }
+	recorded := func(j *Judgement) { j.Recorded = true }
+	heldOut := func(j *Judgement) { j.HeldOut = true }
+	loose := func(j *Judgement) { j.Grounded = false }
+	partial := func(j *Judgement) { j.Partial = true }
+	r := Tally([]Judgement{
+		judged(diagnose.RestartBurst, diagnose.RestartBurst, recorded),
+		judged(diagnose.RestartBurst, diagnose.RestartBurst, loose),
+		judged(diagnose.RestartBurst, diagnose.CacheThrash, confirmed),
+		judged(diagnose.CacheThrash, diagnose.CacheThrash, confirmed),
+		judged(diagnose.Quiet, diagnose.Undecided, heldOut),
+		judged(diagnose.PollInterval, diagnose.Undecided, partial),
+	})
+	if r.Runs != 6 || r.RecordedRuns != 1 || r.SyntheticRuns != 5 || r.HeldOutRuns != 1 || r.TunedRuns != 5 || r.Scored != 5 {
+		t.Errorf("counts: %+v", r)
+	}
+	// Burst: recall 2/3, precision 1, F1 0.8. Thrash: 1 and 1/2, F1 2/3. Quiet: 0.
+	if want := 0.4889; r.MacroF1 != want {
+		t.Errorf("macro-F1 %v, want %v", r.MacroF1, want)
+	}
+	if r.Accuracy != 0.6 || r.GroundedAccuracy != 0.4 || r.WrongConfirmedShare != 0.2 || r.WrongConfirmedRuns != 1 || r.Undecided != 1 {
+		t.Errorf("shares: %+v", r.Figures)
+	}
+	if c := r.PerClass[diagnose.RestartBurst]; c.Recall != 0.6667 || c.Precision != 1 || c.F1 != 0.8 {
+		t.Errorf("burst: %+v", c)
+	}
+	if r.Confusion[diagnose.RestartBurst][diagnose.CacheThrash] != 1 || r.Partial.Scored != 1 {
+		t.Errorf("confusion %v, partial %+v", r.Confusion, r.Partial)
+	}
+	for _, m := range r.Misjudged {
+		if m.Truth == diagnose.Quiet {
+			t.Error("a held-out case is named")
+		}
+	}
+	if len(r.Misjudged) != 2 {
+		t.Errorf("misjudged: %+v", r.Misjudged)
+	}
+}
+
+func TestPairsAreKnownClassesWithASource(t *testing.T) {
+	for _, p := range Pairs() {
+		for _, c := range []diagnose.Class{p.A, p.B} {
+			if _, ok := diagnose.Lookup(c); !ok || c == diagnose.Undecided || c == diagnose.Quiet {
+				t.Errorf("%+v: %q cannot stand in a pair", p, c)
+			}
+		}
+		if p.A == p.B || p.Source == "" || !strings.Contains(p.Source, "runs") {
+			t.Errorf("%+v lacks its source", p)
+		}
+	}
+}
+
+// caseOf is a group case with evidence down to the group's records.
+func caseOf(truth diagnose.Class) Case {
+	return Case{Meta: Meta{Class: truth, Provenance: Synthetic}, Evidence: diagnose.Evidence{Groups: []diagnose.Group{{
+		ID: "orders", Protocol: "classic", Snapshots: []diagnose.GroupSnapshot{{State: "Stable"}},
+		History: diagnose.GroupHistory{Reading: diagnose.Reading{Status: diagnose.StatusOK}, Records: []diagnose.GroupRecord{{Generation: 2}}},
+	}}}}
+}
+
+func TestAlternativeCountsOnlyWhereNobodyCouldTell(t *testing.T) {
+	finding := func(c diagnose.Class, conf diagnose.Confidence, alternatives ...diagnose.Class) diagnose.Finding {
+		f := diagnose.Finding{Class: c, Confidence: conf}
+		for _, a := range alternatives {
+			f.Alternatives = append(f.Alternatives, diagnose.Alternative{Class: a})
+		}
+		return f
+	}
+	withClient := caseOf(diagnose.ClientUnreachable)
+	withClient.Evidence.Clients = []diagnose.Client{{ClientID: "c1"}}
+	withClient.Evidence.ClientsReading.Status = diagnose.StatusOK
+	blindCache := Case{Meta: Meta{Class: diagnose.CacheThrash}, Evidence: diagnose.Evidence{Brokers: []diagnose.Broker{{ID: 3}}}}
+	countedCache := blindCache
+	countedCache.Evidence.Brokers = []diagnose.Broker{{ID: 3, Demand: diagnose.Demand{Reading: diagnose.Reading{Status: diagnose.StatusOK}}}}
+	for _, x := range []struct {
+		name string
+		c    Case
+		f    diagnose.Finding
+		want bool
+	}{
+		{"silent network without client metrics", caseOf(diagnose.ClientUnreachable), finding(diagnose.SessionTimeout, diagnose.Likely, diagnose.ClientUnreachable), true},
+		{"the same, not named", caseOf(diagnose.ClientUnreachable), finding(diagnose.SessionTimeout, diagnose.Likely, diagnose.ProcessGone), false},
+		{"the same, confirmed", caseOf(diagnose.ClientUnreachable), finding(diagnose.SessionTimeout, diagnose.Confirmed, diagnose.ClientUnreachable), false},
+		{"client metrics would have told", withClient, finding(diagnose.SessionTimeout, diagnose.Likely, diagnose.ClientUnreachable), false},
+		{"a killed process that may still return", caseOf(diagnose.ProcessGone), finding(diagnose.SessionTimeout, diagnose.Provisional, diagnose.ProcessGone), true},
+		{"one that has been away for long", caseOf(diagnose.ProcessGone), finding(diagnose.SessionTimeout, diagnose.Likely, diagnose.ProcessGone), false},
+		{"a doubt between inseparable causes", caseOf(diagnose.SessionTimeout), finding(diagnose.Undecided, diagnose.Open, diagnose.SessionTimeout, diagnose.ClientUnreachable, diagnose.CoordinatorTrouble), true},
+		{"a doubt with a candidate that could be excluded", caseOf(diagnose.SessionTimeout), finding(diagnose.Undecided, diagnose.Open, diagnose.SessionTimeout, diagnose.ClientUnreachable, diagnose.StrayCommits), false},
+		{"a doubt with one candidate", caseOf(diagnose.SessionTimeout), finding(diagnose.Undecided, diagnose.Open, diagnose.SessionTimeout), false},
+		{"thrashing or routing, nobody counted the clients", blindCache, finding(diagnose.Undecided, diagnose.Open, diagnose.CacheThrash, diagnose.MisroutedSessions), true},
+		{"the same, they were counted", countedCache, finding(diagnose.Undecided, diagnose.Open, diagnose.CacheThrash, diagnose.MisroutedSessions), false},
+		{"a pair of the other protocol", caseOf(diagnose.PollInterval), finding(diagnose.RollingDeploy, diagnose.Likely, diagnose.PollInterval), false},
+	} {
+		if got := excused(x.c, x.f); got != x.want {
+			t.Errorf("%s: %v, want %v", x.name, got, x.want)
+		}
+	}
+}
+
+func TestProducedNamesTheSubject(t *testing.T) {
+	three := int32(3)
+	e := diagnose.Evidence{Target: diagnose.Target{Broker: &three}, Brokers: []diagnose.Broker{{ID: 1}, {ID: 3}}}
+	at := func(path string) diagnose.Finding {
+		return diagnose.Finding{Citations: []diagnose.Citation{{Path: path}}}
+	}
+	produced := Produced(diagnose.CacheThrash, e)
+	for path, want := range map[string]bool{
+		"brokers[3].evictions": true, "brokers[1].evictions": false, "brokers[3].slots": false, "brokers[3].evictions_total": false,
+	} {
+		if cites(at(path), produced) != want {
+			t.Errorf("%s: want %v", path, want)
+		}
+	}
+	if len(Produced(diagnose.Quiet, e)) != 0 {
+		t.Error("nothing is produced where nothing was done")
+	}
+	for _, entry := range diagnose.Catalogue() {
+		_, broker := brokerMarks[entry.Class]
+		_, group := groupMarks[entry.Class]
+		if none := entry.Class == diagnose.Quiet || entry.Class == diagnose.Undecided; (broker || group) == none || broker && group {
+			t.Errorf("%s: what its fault moves must stand in one list", entry.Class)
+		}
+	}
+}
+
+func TestLoadNamesWhatIsWrong(t *testing.T) {
+	good := `{"schema":1,"at":"2026-11-30T02:30:00Z","window_seconds":600,"target":{"cluster":"c","broker":null,"group":null,"topic":null}}`
+	file := func(s string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(s)} }
+	root := fstest.MapFS{
+		"a/case.json":     file(`{"provenance":"synthetic","primary":"quiet"}`),
+		"a/evidence.json": file(good),
+		"b/case.json":     file("{\n\"provenance\":\"synthetic\",\n\"klass\":\"quiet\"}"),
+		"c/case.json":     file(`{"provenance":"synthetic","class":"cache-trash"}`),
+		"d/case.json":     file(`{"provenance":"synthetic","class":"quiet"}`),
+		"e/case.json":     file(`{"provenance":"made up","class":"quiet"}`),
+		"f/case.json":     file(`{"provenance":"synthetic"}`),
+		"g/case.json":     file(`{"provenance":"synthetic","class":"quiet","set":"heldout"}`),
+		"h/case.json":     file(`{"provenance":"synthetic","class":"quiet"}`),
+		"h/evidence.json": file(`{"at":`),
+	}
+	want := map[string]string{
+		"a": "", "b": "line 3", "c": "cache-trash", "d": "no evidence.json", "e": "made up", "f": "neither class nor primary", "g": "heldout", "h": "line 1",
+	}
+	for c, err := range Load(root) {
+		text := ""
+		if err != nil {
+			text = err.Error()
+		}
+		if w, ok := want[c.Name]; !ok || (w == "") != (err == nil) || !strings.Contains(text, w) {
+			t.Errorf("%s: %q, want %q", c.Name, text, w)
+		}
+		delete(want, c.Name)
+	}
+	if len(want) > 0 {
+		t.Errorf("not seen: %v", want)
+	}
+}
+
+var t0 = time.Date(2026, 11, 30, 2, 30, 0, 0, time.UTC)
+
+// counter is a series scraped every minute for the last 15.
+func counter(values ...float64) diagnose.Metric {
+	m := diagnose.Metric{Reading: diagnose.Reading{Status: diagnose.StatusOK}, Series: []diagnose.Series{{}}}
+	for i, v := range values {
+		at := t0.Add(-time.Duration(len(values)-1-i) * time.Minute)
+		m.Series[0].Samples = append(m.Series[0].Samples, diagnose.Sample{T: at, V: v})
+	}
+	return m
+}
+
+func TestResetCounters(t *testing.T) {
+	e := diagnose.Evidence{At: t0, WindowSeconds: 600, Brokers: []diagnose.Broker{{ID: 1, Signals: map[diagnose.Signal]diagnose.Metric{
+		diagnose.SignalEvictions: counter(10, 10, 12, 12, 15, 20, 20, 20),
+		diagnose.SignalErrors70:  counter(10, 10, 12, 12, 12, 12, 12, 13),
+		diagnose.SignalSessions:  counter(64, 64, 64, 64, 64, 64, 64, 64),
+	}}}}
+	for _, d := range Degradations() {
+		if d.Name != "counters-reset" {
+			continue
+		}
+		signals := d.Apply(e).Brokers[0].Signals
+		values := func(s diagnose.Signal) (out []float64) {
+			for _, x := range signals[s].Series[0].Samples {
+				out = append(out, x.V)
+			}
+			return out
+		}
+		for s, want := range map[diagnose.Signal][]float64{
+			diagnose.SignalEvictions: {10, 10, 12, 0, 3, 8, 8, 8},
+			diagnose.SignalErrors70:  {10, 10, 12, 1},
+			diagnose.SignalSessions:  {64, 64, 64, 64, 64, 64, 64, 64},
+		} {
+			if got := values(s); !equal(got, want) {
+				t.Errorf("%s: %v, want %v", s, got, want)
+			}
+		}
+	}
+	if got := e.Brokers[0].Signals[diagnose.SignalEvictions].Series[0].Samples[7].V; got != 20 {
+		t.Errorf("the argument was changed: %v", got)
+	}
+}
+
+func equal(a, b []float64) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if a[i] != b[i] {
+			return false
+		}
+	}
+	return true
+}
+
+func TestArticles(t *testing.T) {
+	three := int32(3)
+	broker := func(signals map[diagnose.Signal]diagnose.Metric, group string) diagnose.Evidence {
+		e := diagnose.Evidence{At: t0, WindowSeconds: 600, Brokers: []diagnose.Broker{{ID: 3, Signals: signals, Slots: diagnose.Setting{Value: "100"}}}}
+		if e.Target.Group = group; group == "" {
+			e.Target.Broker = &three
+		}
+		return e
+	}
+	for _, x := range []struct {
+		name string
+		e    diagnose.Evidence
+		want diagnose.Class
+	}{
+		{"evictions of sessions nobody uses", broker(map[diagnose.Signal]diagnose.Metric{diagnose.SignalEvictions: counter(1, 1, 65, 65)}, ""), diagnose.CacheThrash},
+		{"errors after a start", broker(map[diagnose.Signal]diagnose.Metric{diagnose.SignalErrors70: counter(0, 20, 20), diagnose.SignalProcessStart: counter(float64(t0.Unix() - 300))}, ""), diagnose.RestartBurst},
+		{"a full cache of dead sessions", broker(map[diagnose.Signal]diagnose.Metric{diagnose.SignalSessions: counter(96, 96)}, ""), diagnose.CacheNearLimit},
+		{"old errors only", broker(map[diagnose.Signal]diagnose.Metric{diagnose.SignalErrors70: counter(20, 20, 20)}, ""), diagnose.Quiet},
+		{"a commit refused", broker(map[diagnose.Signal]diagnose.Metric{diagnose.SignalOffsetCommit25: counter(1, 2, 3)}, "orders"), diagnose.PollInterval},
+		{"a heartbeat refused", broker(map[diagnose.Signal]diagnose.Metric{diagnose.SignalHeartbeat25: counter(1, 2, 3), diagnose.SignalOffsetCommit25: counter(1, 2, 3)}, "orders"), diagnose.SessionTimeout},
+		{"a sync refused", broker(map[diagnose.Signal]diagnose.Metric{diagnose.SignalHeartbeat25: counter(1, 2, 3), diagnose.SignalSyncGroup25: counter(1, 2)}, "orders"), diagnose.JoinSyncRace},
+		{"nothing refused", broker(nil, "orders"), diagnose.Quiet},
+	} {
+		if got := Articles(x.e); got != x.want {
+			t.Errorf("%s: %s, want %s", x.name, got, x.want)
+		}
+	}
+}
+
+func TestLagOnly(t *testing.T) {
+	group := func(points ...[2]int64) diagnose.Evidence {
+		g := diagnose.Group{ID: "orders"}
+		for _, p := range points {
+			g.Lag = append(g.Lag, diagnose.LagPoint{Total: p[0], CommittedTotal: p[1]})
+		}
+		return diagnose.Evidence{Target: diagnose.Target{Group: "orders"}, Groups: []diagnose.Group{g}}
+	}
+	for _, x := range []struct {
+		name string
+		e    diagnose.Evidence
+		want diagnose.Class
+	}{
+		{"nothing to read", group(), diagnose.Quiet},
+		{"no lag once", group([2]int64{10, 1}, [2]int64{0, 20}, [2]int64{5, 30}), diagnose.Quiet},
+		{"stopped", group([2]int64{10, 5}, [2]int64{20, 5}), diagnose.ProcessGone},
+		{"falling behind", group([2]int64{10, 5}, [2]int64{20, 9}, [2]int64{30, 12}), diagnose.LagStableGroup},
+		{"catching up", group([2]int64{30, 5}, [2]int64{20, 19}), diagnose.Quiet},
+	} {
+		if got := LagOnly(x.e); got != x.want {
+			t.Errorf("%s: %s, want %s", x.name, got, x.want)
+		}
+	}
+}
+
+func TestTablesLineUp(t *testing.T) {
+	table := Table{Head: []string{"class", "n"}, Rows: [][]string{{"quiet", "12"}, {"–", "3"}}}
+	if got, want := table.Plain(), "class   n\nquiet  12\n–       3\n"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got, want := table.Markdown(), "| class | n |\n|---|---:|\n| quiet | 12 |\n| – | 3 |\n"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

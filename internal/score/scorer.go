@@ -1,0 +1,74 @@
+package score
+
+import (
+	"slices"
+
+	"github.com/kafka-oncall/kafka-oncall/diagnose"
+)
+
+// Scorer judges cases one after the other and keeps only the judgements, so
+// that a large corpus need not be in memory.
+type Scorer struct {
+	limits   diagnose.Limits
+	all      []Judgement
+	degraded map[string][]Judgement
+	base     map[string][]Judgement
+	truths   []diagnose.Class
+}
+
+// NewScorer returns a scorer that classifies with these limits.
+func NewScorer(l diagnose.Limits) *Scorer {
+	return &Scorer{limits: l, degraded: map[string][]Judgement{}, base: map[string][]Judgement{}}
+}
+
+// Add judges a case, as it is and degraded, by the rules and by the baselines.
+func (s *Scorer) Add(c Case) Judgement {
+	j := Judge(c, s.limits)
+	s.all = append(s.all, j)
+	if j.Partial {
+		return j
+	}
+	s.truths = append(s.truths, j.Truth)
+	for _, d := range Degradations() {
+		if degradable(j) {
+			less := c
+			less.Evidence = d.Apply(c.Evidence)
+			s.degraded[d.Name] = append(s.degraded[d.Name], Judge(less, s.limits))
+		}
+	}
+	for _, b := range Baselines(nil) {
+		s.base[b.Name] = append(s.base[b.Name], c.judgement(b.Judge(c.Evidence)))
+	}
+	return j
+}
+
+// Report adds everything up.
+func (s *Scorer) Report() Report {
+	r := Tally(s.all)
+	for _, d := range Degradations() {
+		r.Degradations = append(r.Degradations, degraded(d.Name, s.degraded[d.Name]))
+	}
+	for _, b := range Baselines(s.truths) {
+		all := s.base[b.Name]
+		if b.Constant {
+			all = constant(all, b.Judge(diagnose.Evidence{}))
+		}
+		f := figures(all)
+		recorded, _ := split(all, func(j Judgement) bool { return j.Recorded })
+		known, _ := split(all, func(j Judgement) bool { return slices.Contains(b.Knows, j.Truth) })
+		r.Baselines = append(r.Baselines, BaseScore{
+			Name: b.Name, Figures: f, Wrong: share2(1-f.Accuracy, 1), Known: figures(known).Accuracy, Recorded: figures(recorded),
+		})
+	}
+	return r
+}
+
+// constant answers the same for every case.
+func constant(all []Judgement, c diagnose.Class) []Judgement {
+	out := make([]Judgement, len(all))
+	for i, j := range all {
+		j.Found, j.Right = c, j.Truth == c
+		out[i] = j
+	}
+	return out
+}
