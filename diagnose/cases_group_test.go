@@ -107,12 +107,12 @@ func lagCases() []synthCase {
 		},
 		{
 			class, "near-999", "lag grew by 999 records", "one record below the threshold",
-			Quiet, Confirmed, nil,
+			Quiet, Likely, nil,
 			ask(orders(lagSpec{totals: ramp(10_000, 10_999), span: 600 * time.Second, produce: 60_999, took: 60_000})),
 		},
 		{
 			class, "near-falling", "lag peaked and is falling", "the group catches up",
-			Quiet, Confirmed, nil,
+			Quiet, Likely, nil,
 			ask(orders(lagSpec{totals: []int64{10_000, 90_000, 80_000, 70_000, 60_000, 50_000}, span: 600 * time.Second, produce: 90_000, took: 50_000})),
 		},
 		{
@@ -153,7 +153,7 @@ func quietCases() []synthCase {
 		},
 		{
 			class, "group", "lag of 12 records, three members", "nothing is wrong",
-			Quiet, Confirmed, nil, ask(orders(lagSpec{totals: ramp(12, 12), span: 600 * time.Second, produce: 6000, took: 6000})),
+			Quiet, Likely, nil, ask(orders(lagSpec{totals: ramp(12, 12), span: 600 * time.Second, produce: 6000, took: 6000})),
 		},
 		{
 			class, "cluster", "a question that names neither a broker nor a group", "nothing is wrong",

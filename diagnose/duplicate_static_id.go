@@ -11,14 +11,14 @@ func duplicateStaticIDRule() Rule {
 		Class: DuplicateStaticID,
 		Needs: []Need{NeedOffsets, NeedBrokerMetrics},
 		Conditions: []string{
-			"classic group: a new member id took over a group.instance.id without a rebalance, and commits were refused with FENCED_INSTANCE_ID (82) afterwards: the old holder still runs",
+			"classic group: a new member id took over a group.instance.id without a rebalance, and heartbeats or commits were refused with FENCED_INSTANCE_ID (82) afterwards: the old holder still runs",
 			"KIP-848 group: ConsumerGroupHeartbeat was refused with UNRELEASED_INSTANCE_ID (111), and the holder of the id was still a member one session timeout later",
 		},
 		Corroboration: []string{
 			"no other group of the coordinator has static members that were taken over",
 			"membership before the window is known",
 		},
-		Source:   "KIP-345, KIP-848; measured: classic, the old process dies on OffsetCommit 82 (once per partition, heartbeat 82 stays 0); KIP-848, the newcomer dies on 111 and the holder is untouched. A benign static restart leaves the same records and no error",
+		Source:   "KIP-345, KIP-848; measured: classic, the old process dies on 82, on a commit (once per partition) or on a heartbeat, whichever comes first; KIP-848, the newcomer dies on 111 and the holder is untouched. A benign static restart leaves the same records and no error",
 		Explains: []Class{RebalanceStorm, LagStableGroup},
 		Provides: []FactSpec{
 			{Name: "group", Unit: UnitText, Meaning: "the group"},
@@ -80,7 +80,7 @@ func (s *groupStory) judgeFenced() Outcome {
 	o := Outcome{
 		Answer: Yes,
 		Citations: []Citation{
-			b.cite(SignalCommitFenced, fmt.Sprintf("%s refused with FENCED_INSTANCE_ID at broker %d since %s", plural(n, "commit", "commits"), b.ID, clock(s.f.from()))),
+			b.cite(s.fencedBy(), fmt.Sprintf("%s refused with FENCED_INSTANCE_ID at broker %d since %s", plural(n, "call", "calls"), b.ID, clock(s.f.from()))),
 			l.dropCitation(),
 		},
 		Facts: s.duplicateFacts(l, n, "old"),
@@ -92,7 +92,7 @@ func (s *groupStory) judgeFenced() Outcome {
 		o.Missing = append(o.Missing, "membership before the window")
 	}
 	o.Summary = fmt.Sprintf("Two processes use group.instance.id %s: a new one took it over at %s, and the old one, still running, was fenced (%s refused). The old process dies of it; if both are restarted, they push each other out in turn.",
-		l.m.InstanceID, clock(l.by), plural(n, "commit", "commits"))
+		l.m.InstanceID, clock(l.by), plural(n, "call", "calls"))
 	return o
 }
 

@@ -172,6 +172,9 @@ func (l *loss) missing(c Class) []string {
 	if l.leave.answer == isYes && !l.s.f.e.Watcher.Usable() {
 		out = append(out, "whether the LeaveGroup request was another group's: the watcher was not running")
 	}
+	if c == ClientUnreachable && !l.sil.known {
+		out = append(out, "how long it was silent: its commits were not read")
+	}
 	if (c == ProcessGone || c == ProcessReplaced) && l.pod.ended != isYes {
 		why := l.pod.why
 		if l.pod.ended == isNo {

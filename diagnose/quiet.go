@@ -47,6 +47,11 @@ func quiet(f *facts, t tally) Outcome {
 	for _, b := range f.brokers() {
 		missing = append(missing, b.quietMissing()...)
 	}
+	for _, g := range f.groups() {
+		if b := f.broker(g.Coordinator); !f.sideShow(subjectGroup(g.ID)) && !f.foreign() && !b.callsVisible() {
+			missing = append(missing, subjectGroup(g.ID)+": errors at its coordinator are not visible")
+		}
+	}
 	if r := f.e.TargetReading; r.Status == StatusPartial {
 		missing = append(missing, r.Error)
 	}
@@ -70,6 +75,16 @@ func quiet(f *facts, t tally) Outcome {
 	}
 	o.Summary = "Checked, measured, normal. " + quietWords(said)
 	return o
+}
+
+// callsVisible says that errors of members with an old id are counted at the
+// broker and read.
+func (b *brokerFacts) callsVisible() bool {
+	if b == nil {
+		return false
+	}
+	_, stop := b.unreadable()
+	return !stop && b.counter(SignalOffsetCommit25).known
 }
 
 // sideShow says that a group is in the evidence only because it explains a

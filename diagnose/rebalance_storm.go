@@ -71,6 +71,8 @@ func (s *groupStory) judgeStorm() Outcome {
 		return no("members were lost, which explains the rebalances")
 	case len(s.replaced) > 0:
 		return no("a static member was replaced")
+	case s.started() && s.sinceStartUp() >= s.f.l.StormRebalances:
+		return s.foundStorm(x)
 	case s.started():
 		return no("the group was started in the window")
 	case s.afterCoordinatorStart(x):
@@ -198,6 +200,28 @@ func (s *groupStory) started() bool {
 		}
 	}
 	return false
+}
+
+// sinceStartUp counts the rebalances after the members of a group that started in
+// the window had come: a start adds members with each record.
+func (s *groupStory) sinceStartUp() int {
+	h := s.g.History
+	if !h.Usable() {
+		return 0
+	}
+	first := 0
+	for i, r := range h.Records {
+		if len(r.Members) == 0 || first == i-1 && s.change(i).fresh || i == 0 {
+			first = i
+		}
+	}
+	n := 0
+	for i := first + 1; i < len(h.Records); i++ {
+		if h.Records[i].Generation > h.Records[i-1].Generation {
+			n++
+		}
+	}
+	return n
 }
 
 // afterStart is how long after its coordinator's start a group's rebalances

@@ -68,7 +68,10 @@ const (
 	SignalGroupBeat69 Signal = "errors.consumer_group_heartbeat_group_not_found"
 	// SignalHeartbeat27 counts REBALANCE_IN_PROGRESS on heartbeats.
 	SignalHeartbeat27 Signal = "errors.heartbeat_rebalance_in_progress"
-	// SignalCommitFenced counts FENCED_INSTANCE_ID (82) on commits.
+	// SignalBeatFenced and SignalCommitFenced count FENCED_INSTANCE_ID (82) on
+	// heartbeats and commits: which of the two the old holder of an instance id gets
+	// is a race.
+	SignalBeatFenced   Signal = "errors.heartbeat_fenced_instance"
 	SignalCommitFenced Signal = "errors.offset_commit_fenced_instance"
 	// SignalUnreleased counts UNRELEASED_INSTANCE_ID (111).
 	SignalUnreleased Signal = "errors.consumer_group_heartbeat_unreleased_instance"
@@ -98,7 +101,7 @@ func BrokerSignals() []Signal {
 		SignalFetchBytesMean, SignalFetchBytesP50, SignalFetchBytesP99, SignalHeartbeatP99, SignalErrorsAny,
 		SignalErrors70, SignalErrors71, SignalErrors106, SignalNotLeaderFetch, SignalNotLeaderList,
 		SignalRebootstrap, SignalHeartbeat25, SignalOffsetCommit25, SignalGroupBeat25, SignalSyncGroup25,
-		SignalJoinGroup25, SignalHeartbeat27, SignalCommitFenced, SignalUnreleased, SignalCommit22, SignalCommit69, SignalGroupBeat69,
+		SignalJoinGroup25, SignalHeartbeat27, SignalBeatFenced, SignalCommitFenced, SignalUnreleased, SignalCommit22, SignalCommit69, SignalGroupBeat69,
 	})
 }
 

@@ -114,15 +114,23 @@ func (s *groupStory) replacedStatics() []symptom {
 	}}
 }
 
-// fenced counts refused commits of fenced members at the coordinator in the
-// window.
+// fenced counts refused commits and heartbeats of fenced members at the
+// coordinator in the window.
 func (s *groupStory) fenced() (float64, bool) {
 	b := s.coordinator()
 	if b == nil {
 		return 0, false
 	}
-	c := b.counter(SignalCommitFenced)
-	return c.increase(s.f.from(), s.f.at()), c.known
+	commits, beats := b.counter(SignalCommitFenced), b.counter(SignalBeatFenced)
+	return commits.increase(s.f.from(), s.f.at()) + beats.increase(s.f.from(), s.f.at()), commits.known
+}
+
+// fencedBy is the counter that shows it: the one that moved.
+func (s *groupStory) fencedBy() Signal {
+	if b := s.coordinator(); b.counter(SignalCommitFenced).increase(s.f.from(), s.f.at()) == 0 && b.counter(SignalBeatFenced).increase(s.f.from(), s.f.at()) > 0 {
+		return SignalBeatFenced
+	}
+	return SignalCommitFenced
 }
 
 // callsWithoutLoss: UNKNOWN_MEMBER_ID at a broker where nobody lost a member.

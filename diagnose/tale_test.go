@@ -112,7 +112,7 @@ func (x tale) evidence() Evidence {
 func fetchSignal(s Signal) bool {
 	switch s {
 	case SignalProcessStart, SignalErrorsAny, SignalLeaveRequests, SignalJoinRequests, SignalHeartbeat25, SignalOffsetCommit25,
-		SignalGroupBeat25, SignalSyncGroup25, SignalJoinGroup25, SignalHeartbeat27, SignalCommitFenced, SignalUnreleased, SignalCommit22, SignalCommit69, SignalGroupBeat69:
+		SignalGroupBeat25, SignalSyncGroup25, SignalJoinGroup25, SignalHeartbeat27, SignalBeatFenced, SignalCommitFenced, SignalUnreleased, SignalCommit22, SignalCommit69, SignalGroupBeat69:
 		return false
 	default:
 		return true

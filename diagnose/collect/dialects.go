@@ -100,6 +100,7 @@ func errorSignals() []errorSignal {
 		{diagnose.SignalCommit69, "OffsetCommit", "GROUP_ID_NOT_FOUND"},
 		{diagnose.SignalGroupBeat69, "ConsumerGroupHeartbeat", "GROUP_ID_NOT_FOUND"},
 		{diagnose.SignalHeartbeat27, "Heartbeat", "REBALANCE_IN_PROGRESS"},
+		{diagnose.SignalBeatFenced, "Heartbeat", "FENCED_INSTANCE_ID"},
 		{diagnose.SignalCommitFenced, "OffsetCommit", "FENCED_INSTANCE_ID"},
 		{diagnose.SignalUnreleased, "ConsumerGroupHeartbeat", "UNRELEASED_INSTANCE_ID"},
 	}
