@@ -101,20 +101,26 @@ func uniqueIDs(in []string) []string {
 	return slices.Compact(out)
 }
 
-// clientSelector covers all spellings of the label in one query: each spelling
-// may be absent, but where it is there it must be one of the ids.
+// clientSelector selects the series of clients by id.
 func clientSelector(ids []string) selector {
 	var names []string
 	for _, series := range clientSeries() {
 		names = append(names, series...)
 	}
+	return namedIn(names, clientIDLabels(), ids)
+}
+
+// namedIn selects series of these names whose label, under any of its spellings,
+// is one of the ids, in one query: each spelling may be absent, but where it is
+// there it must be one of them.
+func namedIn(names, spellings, ids []string) selector {
 	sort.Strings(names)
 	out := selector{match: []*labels.Matcher{labels.MustNewMatcher(labels.MatchRegexp, model.MetricNameLabel, strings.Join(names, "|"))}}
 	quoted := make([]string, len(ids))
 	for i, id := range ids {
 		quoted[i] = quoteRegexp(id)
 	}
-	for _, l := range clientIDLabels() {
+	for _, l := range spellings {
 		out.match = append(out.match, labels.MustNewMatcher(labels.MatchRegexp, l, strings.Join(quoted, "|")+"|"))
 	}
 	return out

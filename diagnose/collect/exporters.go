@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/prometheus/common/model"
-	"github.com/prometheus/prometheus/model/labels"
 
 	"github.com/kafka-oncall/kafka-oncall/diagnose"
 )
@@ -110,16 +109,7 @@ func groupSelector(ids []string) selector {
 			names = append(names, n)
 		}
 	}
-	sort.Strings(names)
-	out := selector{match: []*labels.Matcher{labels.MustNewMatcher(labels.MatchRegexp, model.MetricNameLabel, strings.Join(names, "|"))}}
-	quoted := make([]string, len(ids))
-	for i, id := range ids {
-		quoted[i] = quoteRegexp(id)
-	}
-	for _, l := range groupLabels() {
-		out.match = append(out.match, labels.MustNewMatcher(labels.MatchRegexp, l, strings.Join(quoted, "|")+"|"))
-	}
-	return out
+	return namedIn(names, groupLabels(), ids)
 }
 
 // exportedSeries is a series with what it tells.
