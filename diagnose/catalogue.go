@@ -3,6 +3,9 @@ package diagnose
 // Class is the stable code of a cause. Codes never change their meaning.
 type Class string
 
+// Decides reports whether the class names a cause: quiet and undecided do not.
+func (c Class) Decides() bool { return c != Quiet && c != Undecided }
+
 // Family groups classes the way people on call speak of them.
 type Family string
 

@@ -57,6 +57,9 @@ func (c counter) increase(from, to time.Time) float64 {
 	return sum
 }
 
+// increaseSince sums the steps that were seen after a moment.
+func (c counter) increaseSince(t time.Time) float64 { return c.increase(t, c.last) }
+
 // within returns the steps seen in (from, to].
 func (c counter) within(from, to time.Time) []step {
 	var out []step

@@ -93,7 +93,7 @@ func (s *groupStory) refusals(since time.Time) float64 {
 	}
 	n := 0.0
 	for _, sig := range lostStateSignals {
-		n += increaseAfter(b.counter(sig), since)
+		n += b.counter(sig).increaseSince(since)
 	}
 	return n
 }
@@ -171,7 +171,7 @@ func (s *groupStory) refused(r *rebirth) (n float64, where Citation, known bool)
 			continue
 		}
 		known = true
-		if x := increaseAfter(c, r.after); x > 0 {
+		if x := c.increaseSince(r.after); x > 0 {
 			n += x
 			where = b.cite(sig, fmt.Sprintf("%s at broker %d since %s", plural(x, "refusal", "refusals"), b.ID, clock(r.after)))
 		}
@@ -207,7 +207,7 @@ func (l *loss) refusedGroup() float64 {
 	if b == nil {
 		return 0
 	}
-	return increaseAfter(b.counter(SignalCommit69), l.after) + increaseAfter(b.counter(SignalGroupBeat69), l.after)
+	return b.counter(SignalCommit69).increaseSince(l.after) + b.counter(SignalGroupBeat69).increaseSince(l.after)
 }
 
 func (s *groupStory) notReborn() string {

@@ -196,17 +196,6 @@ func (l *loss) calls(m membership) signalView {
 	return v
 }
 
-// increaseAfter sums the steps that end after a moment.
-func increaseAfter(c counter, t time.Time) float64 {
-	n := 0.0
-	for _, s := range c.steps {
-		if s.at.After(t) {
-			n += s.n
-		}
-	}
-	return n
-}
-
 // recurring says that errors came again and again before the first loss, as from
 // a tool that commits from outside. A single time belongs to a loss of its own.
 func recurring(early []step) bool {

@@ -43,8 +43,7 @@ func ChangeReply(was, now diagnose.Diagnosis) Message {
 // apart says that two verdicts are about different subjects: the second does not
 // replace the first.
 func apart(a, b diagnose.Finding) bool {
-	open := func(c diagnose.Class) bool { return c == diagnose.Quiet || c == diagnose.Undecided }
-	return a.Subject != b.Subject && !open(a.Class) && !open(b.Class)
+	return a.Subject != b.Subject && a.Class.Decides() && b.Class.Decides()
 }
 
 // changesShown bounds a reply that is meant to be short.

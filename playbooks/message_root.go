@@ -67,7 +67,7 @@ func title(v View, f diagnose.Finding) Rich {
 }
 
 func wasWords(p Previous) string {
-	if p.Class == diagnose.Quiet || p.Class == diagnose.Undecided {
+	if !p.Class.Decides() {
 		return lowerFirst(headline(p.Class))
 	}
 	return lowerFirst(headline(p.Class)) + ", " + string(p.Confidence)

@@ -16,7 +16,7 @@ func (s State) Explains(a Alert, p Policy, now time.Time) bool {
 		return false
 	}
 	for _, f := range s.Diagnosis.Findings {
-		if f.Confidence == diagnose.Open || f.Class == diagnose.Quiet || f.Class == diagnose.Undecided {
+		if f.Confidence == diagnose.Open || !f.Class.Decides() {
 			continue
 		}
 		if f.Subject == a.Subject.String() || s.accounts(f, a) {

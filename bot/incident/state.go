@@ -126,8 +126,7 @@ func verdictOf(d diagnose.Diagnosis, now time.Time) Verdict {
 // about reports whether two verdicts are about one subject, so that the second
 // replaces the first. One that decided nothing has no subject of its own.
 func (v Verdict) about(now Verdict) bool {
-	open := func(c diagnose.Class) bool { return c == diagnose.Undecided || c == diagnose.Quiet }
-	return v.Subject == now.Subject || open(v.Class) || open(now.Class)
+	return v.Subject == now.Subject || !v.Class.Decides() || !now.Class.Decides()
 }
 
 // Done is a playbook step that somebody did.
