@@ -27,12 +27,13 @@ type corpusCase struct {
 	Confidence []Confidence `json:"confidence"`
 	Not        []Class      `json:"not"`
 	// What scoring needs; see the corpus' README.
-	Injected   Class          `json:"class"`
-	Telemetry  string         `json:"telemetry"`
-	Set        string         `json:"set"`
-	Produced   []string       `json:"produced"`
-	Seed       uint64         `json:"seed"`
-	Parameters map[string]any `json:"parameters"`
+	Injected    Class          `json:"class"`
+	Provisional Class          `json:"provisional"`
+	Telemetry   string         `json:"telemetry"`
+	Set         string         `json:"set"`
+	Produced    []string       `json:"produced"`
+	Seed        uint64         `json:"seed"`
+	Parameters  map[string]any `json:"parameters"`
 
 	name  string // restart-burst/during
 	class Class  // the folder
@@ -49,9 +50,9 @@ var corpusOnce struct {
 	cases []corpusCase
 }
 
-// corpus loads every case below testdata/corpus, and of those that the cache
-// model played every fifth that is not held out: they are alike, and the score
-// judges them all.
+// corpus loads every case below testdata/corpus that must come out as something,
+// and every fifth of those that are only scored and not held out: played by the
+// cache model, or recorded in a soak. They are alike, and the score judges them all.
 func corpus(t testing.TB) []corpusCase {
 	t.Helper()
 	corpusOnce.Lock()
@@ -69,17 +70,18 @@ func loadCorpus(t testing.TB) []corpusCase {
 		t.Fatal(err)
 	}
 	var out []corpusCase
-	played := 0
+	scored := 0
 	for _, p := range dirs {
-		if name := filepath.Base(filepath.Dir(p)); strings.HasPrefix(name, modelPrefix) {
-			if heldOut(name) {
+		c := loadMeta(t, filepath.Dir(p))
+		if c.Primary == "" {
+			if c.Set == "held-out" {
 				continue
 			}
-			if played++; played%5 != 1 {
+			if scored++; scored%5 != 1 {
 				continue
 			}
 		}
-		out = append(out, loadCase(t, filepath.Dir(p)))
+		out = append(out, withEvidence(t, c))
 	}
 	if len(out) == 0 {
 		t.Fatal("no corpus")
@@ -87,7 +89,8 @@ func loadCorpus(t testing.TB) []corpusCase {
 	return out
 }
 
-func loadCase(t testing.TB, dir string) corpusCase {
+// loadMeta reads a case without its evidence.
+func loadMeta(t testing.TB, dir string) corpusCase {
 	t.Helper()
 	var c corpusCase
 	dec := json.NewDecoder(bytes.NewReader(readFile(t, filepath.Join(dir, "case.json"))))
@@ -99,7 +102,12 @@ func loadCase(t testing.TB, dir string) corpusCase {
 	c.name, c.dir = filepath.ToSlash(name), dir
 	c.class = Class(filepath.Base(filepath.Dir(dir)))
 	c.near = strings.HasPrefix(filepath.Base(dir), "near-")
-	raw := readEvidence(t, dir)
+	return c
+}
+
+func withEvidence(t testing.TB, c corpusCase) corpusCase {
+	t.Helper()
+	raw := readEvidence(t, c.dir)
 	ev, err := Decode(raw)
 	if err != nil {
 		t.Fatalf("%s: %v", c.name, err)

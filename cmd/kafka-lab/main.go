@@ -29,7 +29,7 @@ func root() *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	cmd.AddCommand(upCommand(), runCommand(), downCommand(), listCommand(), soakCommand(), clientCommand())
+	cmd.AddCommand(upCommand(), runCommand(), downCommand(), listCommand(), soakCommand(), corpusCommand(), clientCommand())
 	return cmd
 }
 

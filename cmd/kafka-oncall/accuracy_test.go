@@ -123,7 +123,7 @@ func accuracyPage(r score.Report) string {
 	}
 	return fmt.Sprintf(accuracyText,
 		r.Runs, r.RecordedRuns, r.SyntheticRuns, r.TunedRuns, r.HeldOutRuns, recordedHeldOut(r),
-		r.Sets().Markdown(), r.Classes().Markdown(), r.ConfusionTable().Markdown(),
+		r.Sets().Markdown(), r.Classes().Markdown(), r.Unseen().Markdown(), r.LabRunsTable().Markdown(), r.ConfusionTable().Markdown(),
 		degradations.String(), r.DegradedTable().Markdown(),
 		baselines.String(), r.BaselineTable().Markdown(), score.PairsTable().Markdown())
 }
@@ -163,6 +163,15 @@ count as tuned on; %d were held out. %s
 %s
 Near misses count by what is true of them, not by the class that they nearly are.
 
+The same on recorded runs that were held out:
+
+%s
+## Runs of the lab
+
+Runs behind the recorded cases whose names begin with ` + "`run-`" + `, by class and Kafka version; each was looked at
+during the fault and after it, and each look is a case.
+
+%s
 ## Confusion
 
 Rows are the truth, columns what was found, in the same order. Full telemetry.

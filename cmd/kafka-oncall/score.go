@@ -71,6 +71,7 @@ func (a *app) writeScore(output string, r score.Report) error {
 	}{
 		{"Figures", r.Sets()},
 		{"Classes", r.Classes()},
+		{"Classes, recorded and held out", r.Unseen()},
 		{"Confusion (full telemetry)", r.ConfusionTable()},
 		{"With a source less", r.DegradedTable()},
 		{"Simpler ways of judging, same cases", r.BaselineTable()},

@@ -38,6 +38,9 @@ type Meta struct {
 	Not        []diagnose.Class      `json:"not,omitempty"`
 	// Class is what was injected, where that is known and is not Primary.
 	Class diagnose.Class `json:"class,omitempty"`
+	// Provisional is right as well while a finding is provisional: a burst to
+	// come after a restart, a member that may still return.
+	Provisional diagnose.Class `json:"provisional,omitempty"`
 	// Telemetry is "partial" where the sources that would decide are missing on
 	// purpose; such cases are counted apart.
 	Telemetry string `json:"telemetry,omitempty"`
@@ -127,7 +130,7 @@ func decodeMeta(raw []byte) (Meta, error) {
 }
 
 func (m Meta) validate() error {
-	for field, c := range map[string]diagnose.Class{"class": m.Class, "primary": m.Primary} {
+	for field, c := range map[string]diagnose.Class{"class": m.Class, "primary": m.Primary, "provisional": m.Provisional} {
 		if _, ok := diagnose.Lookup(c); c != "" && !ok {
 			return fmt.Errorf("%s: there is no class %q", field, short(string(c)))
 		}

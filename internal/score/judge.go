@@ -23,6 +23,9 @@ type Judgement struct {
 	Grounded bool
 
 	Recorded, HeldOut, Partial bool
+	// Run and Version name the run of the lab behind a recorded case and its
+	// brokers; empty where case.json does not say.
+	Run, Version string
 }
 
 // WrongConfirmed reports a verdict that is wrong and said without doubt. The one mistake that sends
@@ -43,7 +46,11 @@ func Judge(c Case, l diagnose.Limits) Judgement {
 	j := c.judgement(f.Class)
 	j.Confidence = f.Confidence
 	j.Named = names(f, j.Truth)
-	if j.Found != j.Truth && excused(c, f) {
+	switch {
+	case j.Right:
+	case f.Class == c.Provisional && f.Confidence == diagnose.Provisional:
+		j.Right = true
+	case excused(c, f):
 		j.Right, j.Alternative = true, true
 	}
 	produced := c.Produced
@@ -58,7 +65,13 @@ func (c Case) judgement(found diagnose.Class) Judgement {
 	return Judgement{
 		Case: c.Name, Truth: c.True(), Found: found, Right: found == c.True(),
 		Recorded: c.Provenance == Recorded, HeldOut: c.Set == HeldOut, Partial: c.Telemetry == Partial,
+		Run: c.parameter("run"), Version: c.parameter("version"),
 	}
+}
+
+func (m Meta) parameter(name string) string {
+	s, _ := m.Parameters[name].(string)
+	return s
 }
 
 // excused reports whether a finding that is not confirmed names the truth, and

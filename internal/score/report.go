@@ -21,6 +21,11 @@ type Report struct {
 	HeldOutRuns   int `json:"held_out_runs"`
 	Figures
 	PerClass map[diagnose.Class]ClassFigures `json:"per_class"`
+	// PerClassUnseen are the same figures over recorded, held-out cases.
+	PerClassUnseen map[diagnose.Class]ClassFigures `json:"per_class_recorded_held_out"`
+	// LabRuns counts the runs behind the recorded cases by class and version; a
+	// run that was looked at several times counts once.
+	LabRuns map[diagnose.Class]map[string]int `json:"lab_runs"`
 	// Confusion counts verdicts by truth, then by what was found.
 	Confusion map[diagnose.Class]map[diagnose.Class]int `json:"confusion"`
 	// Subsets holds the same figures for recorded, synthetic, tuned, held_out
@@ -111,7 +116,9 @@ func Tally(all []Judgement) Report {
 	r.HeldOutRuns = count(all, func(j Judgement) bool { return j.HeldOut })
 	r.TunedRuns = r.Runs - r.HeldOutRuns
 	r.WrongConfirmedRuns = count(all, Judgement.WrongConfirmed)
-	r.Confusion, r.PerClass = confusion(full), perClass(full)
+	r.Confusion, r.PerClass, r.LabRuns = confusion(full), perClass(full), labRuns(all)
+	unseen, _ := split(full, subsets["recorded_held_out"])
+	r.PerClassUnseen = perClass(unseen)
 	r.Subsets = map[string]Figures{}
 	for name, in := range subsets {
 		some, _ := split(full, in)
@@ -203,6 +210,20 @@ func confusion(all []Judgement) map[diagnose.Class]map[diagnose.Class]int {
 			out[j.Truth] = map[diagnose.Class]int{}
 		}
 		out[j.Truth][j.Counted()]++
+	}
+	return out
+}
+
+func labRuns(all []Judgement) map[diagnose.Class]map[string]int {
+	out, seen := map[diagnose.Class]map[string]int{}, map[string]bool{}
+	for _, j := range all {
+		if run := j.Version + " " + j.Run; j.Run != "" && !seen[run] {
+			seen[run] = true
+			if out[j.Truth] == nil {
+				out[j.Truth] = map[string]int{}
+			}
+			out[j.Truth][j.Version]++
+		}
 	}
 	return out
 }

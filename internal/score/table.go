@@ -2,8 +2,11 @@ package score
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/kafka-oncall/kafka-oncall/diagnose"
 )
 
 // Table is rows of words under a head; the first column is text, the others
@@ -82,10 +85,15 @@ func (r Report) Sets() Table {
 }
 
 // Classes is the table of figures by class.
-func (r Report) Classes() Table {
+func (r Report) Classes() Table { return classTable(r.PerClass) }
+
+// Unseen is the same over the recorded cases that were held out.
+func (r Report) Unseen() Table { return classTable(r.PerClassUnseen) }
+
+func classTable(figures map[diagnose.Class]ClassFigures) Table {
 	t := Table{Head: []string{"class", "cases", "recorded", "held out", "recall", "precision", "F1"}}
-	for _, c := range classesOf(r.PerClass) {
-		f := r.PerClass[c]
+	for _, c := range classesOf(figures) {
+		f := figures[c]
 		name := string(c)
 		if !f.Judged {
 			name += " (no rule yet)"
@@ -93,6 +101,28 @@ func (r Report) Classes() Table {
 		row := []string{name, number0(f.Runs), number0(f.Recorded), number0(f.HeldOut), fraction(f.Recall), fraction(f.Precision), fraction(f.F1)}
 		if f.Runs == 0 {
 			row[4], row[6] = "–", "–"
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t
+}
+
+// LabRunsTable is the table of the lab's runs by class and version.
+func (r Report) LabRunsTable() Table {
+	var versions []string
+	for _, byVersion := range r.LabRuns {
+		for v := range byVersion {
+			if !slices.Contains(versions, v) {
+				versions = append(versions, v)
+			}
+		}
+	}
+	slices.Sort(versions)
+	t := Table{Head: append([]string{"class"}, versions...)}
+	for _, c := range classesOf(r.LabRuns) {
+		row := []string{string(c)}
+		for _, v := range versions {
+			row = append(row, cell(r.LabRuns[c][v]))
 		}
 		t.Rows = append(t.Rows, row)
 	}
