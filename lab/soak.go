@@ -73,7 +73,7 @@ const (
 
 // Score compares a look's first finding with the truth. Naming a class that the
 // sources cannot tell from the true one is right if the true one is named beside
-// it; during the fault the provisional class is right, too.
+// it; while a finding is provisional the provisional class is right, too.
 func (t Truth) Score(l Look) string {
 	if l.Error != "" {
 		return NoVerdict
@@ -83,7 +83,7 @@ func (t Truth) Score(l Look) string {
 		first = l.Findings[0]
 	}
 	switch {
-	case first.Class == t.Class, l.Moment == LookDuring && first.Class == t.ProvisionalClass:
+	case first.Class == t.Class, first.Class == t.ProvisionalClass && first.Confidence == "provisional":
 		return Right
 	case slices.Contains(t.Alternatives, first.Class) && (slices.Contains(first.Alternatives, t.Class) || t.Class == "quiet"):
 		return Right

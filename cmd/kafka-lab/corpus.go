@@ -132,8 +132,9 @@ func (f filing) meta(run string, t lab.Truth, l lab.Look) score.Meta {
 	for k, v := range t.Parameters {
 		m.Parameters[k] = v
 	}
-	if l.Moment != lab.LookLater {
-		m.Provisional = diagnose.Class(t.ProvisionalClass)
+	m.Provisional = diagnose.Class(t.ProvisionalClass)
+	if m.Provisional == "" && m.Class == diagnose.Quiet && len(t.Alternatives) > 0 {
+		m.Provisional = diagnose.Class(t.Alternatives[0]) // a burst that is still to come
 	}
 	return m
 }
