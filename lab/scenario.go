@@ -54,6 +54,9 @@ type Params struct {
 	Client string
 	// Static gives every consumer a group.instance.id.
 	Static bool
+	// Java is the number of genuine Java consumers that run beside the raw clients,
+	// in scenarios that play hundreds of those.
+	Java int
 	// Session, MaxPoll and Commit replace the scaled timeouts (6 s, 12 s, 1 s);
 	// the heartbeat interval stays a third of the session timeout.
 	Session, MaxPoll, Commit time.Duration

@@ -216,8 +216,9 @@ func (r *run) startDriver(ctx context.Context, n int, vary bool) (*driver, error
 	total := len(d.groups) * d.perGroup
 	r.t.Subject = Subject{Broker: 1, Topic: d.topic.Topic, Groups: d.groups}
 	r.t.Parameters = map[string]any{"clients": total, "groups": len(d.groups), "slots": r.c.Info().Slots, "capacity": r.c.Info().Capacity,
-		"partitions_per_client": cachePerMember, "fetch_interval_ms": d.every.Milliseconds(), "sizes_vary": vary}
-	r.t.Expected["sessions"], r.t.Expected["demand"] = float64(min(total, r.c.Info().Capacity)), float64(total)
+		"partitions_per_client": cachePerMember, "fetch_interval_ms": d.every.Milliseconds(), "sizes_vary": vary, "java_consumers": r.p.Java}
+	demand := total + r.p.Java
+	r.t.Expected["sessions"], r.t.Expected["demand"] = float64(min(demand, r.c.Info().Capacity)), float64(demand)
 	// A scrape or two, so that what an earlier run did is not counted as this one's.
 	if err := sleep(ctx, 3*time.Second); err != nil {
 		return nil, err
@@ -248,9 +249,35 @@ func (r *run) cacheDriver(ctx context.Context, n int, vary bool) (*driver, error
 	if err := r.c.createOn(ctx, name, perGroup*cachePerMember); err != nil {
 		return nil, err
 	}
+	if err := r.startJavaBeside(ctx, name); err != nil {
+		return nil, err
+	}
 	var err error
 	d.topic, err = r.c.topic(ctx, name)
 	return d, err
+}
+
+// startJavaBeside starts genuine consumers, in a group of their own, before the raw
+// clients: they have their sessions when these fight for the rest.
+func (r *run) startJavaBeside(ctx context.Context, topic string) error {
+	if r.p.Java == 0 {
+		return nil
+	}
+	group := r.name("", "checkout")
+	var members []string
+	for i := range r.p.Java {
+		members = append(members, fmt.Sprintf("%s/%s-%d", group, group, i+1))
+	}
+	j, err := r.c.startClients(ctx, clientSpec{name: "beside", topic: topic, members: members, protocol: r.p.Protocol, times: r.p.timeouts()})
+	if err != nil {
+		return err
+	}
+	r.undo(j.close)
+	if _, err := r.c.waitStable(ctx, r.p.Protocol, group, r.p.Java); err != nil {
+		return err
+	}
+	r.note("%d Java consumers of group %s run beside the raw clients", r.p.Java, group)
+	return nil
 }
 
 // waves waits for two waves of evictions (sessions may be displaced 120 s after

@@ -159,7 +159,7 @@ func playEpochs(ctx context.Context, r *run) error {
 	}
 	d.duplicate = duplicateShare
 	r.t.Subject = Subject{Broker: 1, Topic: d.topic.Topic, Groups: d.groups}
-	r.t.Parameters = map[string]any{"clients": d.clients(), "duplicated": fmt.Sprintf("1 of %d", duplicateShare), "fetch_interval_ms": d.every.Milliseconds()}
+	r.t.Parameters = map[string]any{"clients": d.clients(), "duplicated": fmt.Sprintf("1 of %d", duplicateShare), "fetch_interval_ms": d.every.Milliseconds(), "java_consumers": r.p.Java}
 	r.undo(func(context.Context) error { d.stop(); return nil })
 	if err := sleep(ctx, 3*time.Second); err != nil {
 		return err

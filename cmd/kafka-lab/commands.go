@@ -107,6 +107,7 @@ func playFlags(f *pflag.FlagSet, p *lab.Params) {
 	f.StringVar(&p.Record, "record", "", "folder for the raw material of the run")
 	f.StringVar(&p.Client, "client", "java", "library of the consumers in group scenarios: java, librdkafka or franz-go")
 	f.BoolVar(&p.Static, "static", false, "give every consumer a group.instance.id")
+	f.IntVar(&p.Java, "java", 0, "genuine Java consumers beside the raw clients (fetch-session scenarios)")
 	f.DurationVar(&p.Session, "session-timeout", 0, "session.timeout.ms of classic consumers (default 6s)")
 	f.DurationVar(&p.MaxPoll, "max-poll-interval", 0, "max.poll.interval.ms, also the rebalance timeout (default 12s)")
 	f.DurationVar(&p.Commit, "commit-interval", 0, "auto.commit.interval.ms (default 1s)")
