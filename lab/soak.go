@@ -227,7 +227,10 @@ func (s Soak) play(ctx context.Context, i Item, res *Result) (Truth, error) {
 	}
 	p, tmp := i.Play, ""
 	if s.Record != "" {
-		p.Record = filepath.Join(s.Record, ".running")
+		p.Record = s.running()
+		if err := os.RemoveAll(p.Record); err != nil { // of a run that failed
+			return Truth{}, errors.Join(fmt.Errorf("making room for the recording: %w", err), c.Down(context.WithoutCancel(ctx)))
+		}
 	} else if p.Looker != nil {
 		if tmp, err = os.MkdirTemp("", "kafka-lab-"); err != nil {
 			return Truth{}, errors.Join(fmt.Errorf("making a folder for evidence: %w", err), c.Down(context.WithoutCancel(ctx)))
@@ -242,21 +245,25 @@ func (s Soak) play(ctx context.Context, i Item, res *Result) (Truth, error) {
 	if s.Record == "" || err != nil {
 		return truth, err
 	}
-	res.Record, err = keepRecording(s.Record, truth.Class, res.Run)
+	res.Record, err = s.keep(truth.Class, res.Run)
 	return truth, err
 }
 
-// keepRecording moves a finished recording to CLASS/RUN; the class is known only
-// now. A number is added rather than writing over an older one.
-func keepRecording(dir, class, run string) (string, error) {
-	if err := os.MkdirAll(filepath.Join(dir, class), 0o755); err != nil {
+// running is where a recording grows; soaks side by side, each with a lab of its
+// own name, may share the folder of recordings.
+func (s Soak) running() string { return filepath.Join(s.Record, ".running-"+s.Lab.Name) }
+
+// keep moves a finished recording to CLASS/RUN; the class is known only now. A
+// number is added rather than writing over an older one.
+func (s Soak) keep(class, run string) (string, error) {
+	if err := os.MkdirAll(filepath.Join(s.Record, class), 0o755); err != nil {
 		return "", fmt.Errorf("keeping the recording: %w", err)
 	}
-	to := filepath.Join(dir, class, run)
+	to := filepath.Join(s.Record, class, run)
 	for n := 2; exists(to); n++ {
-		to = filepath.Join(dir, class, fmt.Sprintf("%s-again%d", run, n))
+		to = filepath.Join(s.Record, class, fmt.Sprintf("%s-again%d", run, n))
 	}
-	if err := os.Rename(filepath.Join(dir, ".running"), to); err != nil {
+	if err := os.Rename(s.running(), to); err != nil {
 		return "", fmt.Errorf("keeping the recording: %w", err)
 	}
 	return to, nil

@@ -1,6 +1,8 @@
 package lab
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -34,6 +36,31 @@ func TestScore(t *testing.T) {
 	} {
 		if got := x.t.Score(x.l); got != x.want {
 			t.Errorf("%s: %s, want %s", name, got, x.want)
+		}
+	}
+}
+
+// Soaks side by side share the folder of recordings; none takes what another one
+// is still writing.
+func TestSoaksSideBySideKeepTheirOwnRecording(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"night", "day"} {
+		s := Soak{Lab: Options{Name: name}, Record: dir}
+		if err := os.MkdirAll(s.running(), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(s.running(), "truth.json"), []byte(name), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"night", "day"} {
+		to, err := Soak{Lab: Options{Name: name}, Record: dir}.keep("quiet", "quiet-1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := os.ReadFile(filepath.Join(to, "truth.json"))
+		if err != nil || string(got) != name {
+			t.Errorf("%s kept %q, %v", name, got, err)
 		}
 	}
 }
