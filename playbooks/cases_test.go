@@ -72,6 +72,7 @@ func thrash() diagnose.Diagnosis {
 		num("demand_consumers", diagnose.UnitCount, 1284), num("demand_followers", diagnose.UnitCount, 26),
 		num("demand", diagnose.UnitCount, 1310), num("full_fetch_percent", diagnose.UnitPercent, 23),
 		num("partitions_per_session", diagnose.UnitCount, 50), txt("biggest_group", "clickstream"),
+		txt("new_connections", "new connections are not exported"),
 		num("biggest_group_members", diagnose.UnitCount, 640), num("errors", diagnose.UnitCount, 3012),
 		num("evictions", diagnose.UnitCount, 3020), num("waves", diagnose.UnitCount, 3),
 		num("window_seconds", diagnose.UnitSeconds, 600), num("since_seconds", diagnose.UnitSeconds, 300))
@@ -91,7 +92,8 @@ func saturated() diagnose.Diagnosis {
 	d := diag(diagnose.CacheSaturated, diagnose.Likely, "broker 1",
 		num("slots", diagnose.UnitCount, 64), num("capacity", diagnose.UnitCount, 64), num("sessions", diagnose.UnitCount, 64),
 		num("demand_consumers", diagnose.UnitCount, 83), num("demand_followers", diagnose.UnitCount, 0),
-		num("demand", diagnose.UnitCount, 83), num("without_session", diagnose.UnitCount, 19), num("window_seconds", diagnose.UnitSeconds, 600))
+		num("demand", diagnose.UnitCount, 83), num("without_session", diagnose.UnitCount, 19),
+		txt("new_connections", "120 connections opened in 10 min"), num("new_connections_per_second", diagnose.UnitCount, 0.2), num("window_seconds", diagnose.UnitSeconds, 600))
 	d.Findings[0].Summary = "All 64 sessions are taken and 83 clients want one, so 19 fetch in full. There is no error to see."
 	d.Findings[0].Missing = []string{"the share of full fetches (request sizes are not exported)"}
 	return d
@@ -100,7 +102,8 @@ func saturated() diagnose.Diagnosis {
 func nearLimit() diagnose.Diagnosis {
 	d := diag(diagnose.CacheNearLimit, diagnose.Provisional, "broker 2",
 		num("slots", diagnose.UnitCount, 1000), num("capacity", diagnose.UnitCount, 1000), num("sessions", diagnose.UnitCount, 1000),
-		num("used_percent", diagnose.UnitPercent, 100), txt("overflow_visible", "no"))
+		num("used_percent", diagnose.UnitPercent, 100), txt("overflow_visible", "no"),
+		txt("new_connections", "new connections are not exported"))
 	d.Findings[0].Summary = "The cache is at its capacity; whether clients are turned away cannot be seen."
 	return d
 }

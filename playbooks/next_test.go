@@ -89,12 +89,36 @@ func TestComputedSlots(t *testing.T) {
 // The arithmetic on a card says what the functions do.
 func TestShownSumIsTheSumThatIsDone(t *testing.T) {
 	s, _ := defaultSet(t).Next(thrash(), nil)
-	want := "1,284 consumers × 1.25 for deploys + 2 × 26 followers = 1,657; 1,657 × 1.25 as the 8 parts fill unevenly = 2,071 → 2,072"
+	want := "1,284 consumers × 1.25 for deploys + 2 × 26 followers = 1,657; 1,657 × 1.25 as the 8 parts fill unevenly = 2,071; " +
+		"short-lived clients are not counted (new connections are not exported): 120 slots more (614 kB) for each that arrives in a second → 2,072"
 	if got := s.View.Arithmetic.String(); !strings.HasPrefix(got, want) {
 		t.Errorf("%q", got)
 	}
 	if planned := sizing.Sessions(1284, 26, sizing.DeploySurge); planned != 1657 || sizing.Want(planned) != 2071.25 {
 		t.Errorf("%v → %v", planned, sizing.Want(planned))
+	}
+}
+
+// Short-lived clients leave a dead session for 120 s each: known arrivals are in
+// the sum with their slots and their memory.
+func TestShortLivedClientsAreInTheSum(t *testing.T) {
+	for rate, want := range map[float64]struct{ sum, command string }{
+		0:    {"120 s × 0 new connections a second, at most so many short-lived clients = 0 slots more (0 bytes) → 2,072", "2072"},
+		0.01: {"120 s × 0.01 new connections a second, at most so many short-lived clients = 2 slots more (10.2 kB) → 2,080", "2080"},
+		2.5:  {"120 s × 2.5 new connections a second, at most so many short-lived clients = 300 slots more (1.54 MB) → 2,376", "2376"},
+		1e9:  {"2,147,483,640", "2147483640"},
+		-3:   {"= 0 slots more", "2072"},
+	} {
+		d := thrash()
+		set(&d, "new_connections_per_second", diagnose.UnitCount, rate)
+		for _, s := range defaultSet(t).Steps(d) {
+			if s.ID != "raise-slots" {
+				continue
+			}
+			if got := s.View.Arithmetic.String(); !strings.Contains(got, want.sum) || s.View.Command != "max.incremental.fetch.session.cache.slots="+want.command {
+				t.Errorf("%v a second: %s\n%s, want %s", rate, got, s.View.Command, want)
+			}
+		}
 	}
 }
 
