@@ -113,7 +113,7 @@ func pollBreach() diagnose.Diagnosis {
 		txt("group", "orders"), txt("member", "consumer-orders-1-9a3f"), txt("client_id", "consumer-orders-1"), txt("host", "10.2.7.31"),
 		when("dropped_at", at), num("delta_seconds", diagnose.UnitSeconds, 302.6), num("delta_low_seconds", diagnose.UnitSeconds, 300.1),
 		num("session_timeout_seconds", diagnose.UnitSeconds, 45), num("rebalance_timeout_seconds", diagnose.UnitSeconds, 300),
-		num("return_seconds", diagnose.UnitSeconds, 20), num("per_record_seconds", diagnose.UnitSeconds, 0.64),
+		num("return_seconds", diagnose.UnitSeconds, 20), num("per_record_seconds", diagnose.UnitSeconds, 0.64), txt("per_record_by", "its commits while the group had a backlog"),
 		num("lost_members", diagnose.UnitCount, 1), num("members", diagnose.UnitCount, 3), num("baseline_members", diagnose.UnitCount, 3))
 	f := &d.Findings[0]
 	f.Summary = "Member consumer-orders-1 on 10.2.7.31 left by itself at 11:40:12 because it did not call poll() for 300 s; it came back 20 s later. Up to one batch is processed twice."
