@@ -31,8 +31,8 @@ demo: ## the main job, with no Kafka, Prometheus or Slack
 	$(GO) run ./cmd/kafka-oncall demo
 
 rules: ## check and test the Prometheus rules (needs promtool)
-	promtool check rules deploy/prometheus/rules-jmx.yaml deploy/prometheus/rules-msk.yaml deploy/prometheus/rules-clients.yaml deploy/prometheus/rules-bot.yaml
-	promtool test rules deploy/prometheus/rules-jmx.test.yaml deploy/prometheus/rules-msk.test.yaml deploy/prometheus/rules-clients.test.yaml deploy/prometheus/rules-bot.test.yaml
+	promtool check rules deploy/prometheus/rules-brokers.yaml deploy/prometheus/rules-groups.yaml deploy/prometheus/rules-clients.yaml deploy/prometheus/rules-bot.yaml
+	promtool test rules deploy/prometheus/rules-brokers.test.yaml deploy/prometheus/rules-groups.test.yaml deploy/prometheus/rules-clients.test.yaml deploy/prometheus/rules-bot.test.yaml
 
 e2e: ## real brokers, Prometheus and Alertmanager on loopback (Java 17, Maven, Debian's prometheus packages)
 	$(GO) test -tags e2e -count=1 -timeout 20m -v ./e2e/...

@@ -18,6 +18,8 @@ func cacheFacts() []FactSpec {
 		{Name: "connections", Unit: UnitCount, Meaning: "client connections, the upper bound of the demand", Optional: true},
 		{Name: "full_fetch_percent", Unit: UnitPercent, Meaning: "share of consumer fetches that are full", Optional: true},
 		{Name: "partitions_per_session", Unit: UnitCount, Meaning: "cached partitions per session", Optional: true},
+		{Name: "new_connections_per_second", Unit: UnitCount, Meaning: "client connections opened here in a second: at most so many short-lived clients arrive", Optional: true},
+		{Name: "new_connections", Unit: UnitText, Meaning: "the same in words, or why it is not known"},
 		{Name: "biggest_group", Unit: UnitText, Meaning: "the group with most members here", Optional: true},
 		{Name: "biggest_group_members", Unit: UnitCount, Meaning: "its members", Optional: true},
 	}

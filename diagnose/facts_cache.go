@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"fmt"
+	"math"
 	"time"
 )
 
@@ -110,10 +111,35 @@ func (b *brokerFacts) cacheFactValues(c cache) []Fact {
 	if p, ok := b.now(SignalCachedPartitions); ok && c.sessions > 0 {
 		out = append(out, factCount("partitions_per_session", float64(int(p/c.sessions+0.5))))
 	}
+	rate, known, words := b.newConnections()
+	out = append(out, factText("new_connections", words))
+	if known {
+		out = append(out, Fact{Name: "new_connections_per_second", Unit: UnitCount, Number: rate})
+	}
 	if g := b.Demand.ByGroup; len(g) > 0 {
 		out = append(out, factText("biggest_group", g[0].Group), factCount("biggest_group_members", float64(g[0].Members)))
 	}
 	return out
+}
+
+// newConnections is how many client connections were opened in a second of the
+// window, rounded up to hundredths so that a sum shown with it is the sum that is
+// done. It bounds the arrivals of short-lived clients from above: each makes at
+// least one connection, and so do producers, probes and clients that reconnect.
+// After a restart everybody connects again, which says nothing about arrivals.
+func (b *brokerFacts) newConnections() (perSecond float64, known bool, words string) {
+	made, from := b.counter(SignalConnectionsMade), b.f.cacheFrom()
+	switch {
+	case b.f.anyRestart():
+		return 0, false, "a broker started not long ago, and everybody connects again"
+	case !made.known:
+		return 0, false, "new connections are not exported"
+	case !made.covers(from):
+		return 0, false, "new connections were not seen for the whole " + span(b.f.cacheWindow())
+	}
+	n := made.increase(from, b.f.at())
+	perSecond = math.Ceil(100*n/b.f.cacheWindow().Seconds()-1e-9) / 100
+	return perSecond, true, plural(n, "connection", "connections") + " opened in " + span(b.f.cacheWindow())
 }
 
 // routingSigns lists what points to a routing fault: one address spread over

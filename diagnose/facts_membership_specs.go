@@ -34,7 +34,10 @@ func lossSpecs() []FactSpec {
 		{Name: "leaves", Unit: UnitCount, Meaning: "LeaveGroup requests at the coordinator around the drop", Optional: true},
 		{Name: "errors_25", Unit: UnitCount, Meaning: "UNKNOWN_MEMBER_ID answers at the coordinator after the drop (heartbeats, commits by partition)", Optional: true},
 		{Name: "max_commit_gap_seconds", Unit: UnitSeconds, Meaning: "its longest gap between two commits before it fell silent", Optional: true},
-		{Name: "per_record_seconds", Unit: UnitSeconds, Meaning: "its processing time a record, from its commits while it had a backlog", Optional: true},
+		{Name: "per_record_seconds", Unit: UnitSeconds, Meaning: "its processing time a record, from commits or its own metrics while it had the next record at once", Optional: true},
+		{Name: "per_record_by", Unit: UnitText, Meaning: "where that is from", Optional: true},
+		{Name: "per_record_at_most_seconds", Unit: UnitSeconds, Meaning: "the time a record by its commits where it may have waited for records: an upper bound", Optional: true},
+		{Name: "per_record_missing", Unit: UnitText, Meaning: "why the processing time a record is not known; missing where it is", Optional: true},
 		{Name: "coordinator", Unit: UnitText, Meaning: "the group's coordinator, as broker N", Optional: true},
 	}
 }

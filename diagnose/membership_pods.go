@@ -20,6 +20,8 @@ type podView struct {
 	// Kubernetes gives for the end of its container.
 	pod   *Pod
 	cause string
+	// label is the pod's name, and how it is known where not by its address.
+	label string
 	// ended says that a process of the pod ended, or the pod itself.
 	ended tri
 	// deleted says that the pod is gone, not only a container of it restarted.
@@ -45,13 +47,16 @@ func newPodView(l *loss) podView {
 		v.why = "no pod or node evidence"
 		return v
 	}
-	i := l.pickPod()
+	i, byName := l.pickPod()
 	if i < 0 {
-		v.why = "no pod is known for the address of the member"
+		v.why = "no pod is known for the address of the member, nor by a name that it carries"
 		return v
 	}
 	p := &e.PodList[i]
-	v.pod = p
+	v.pod, v.label = p, p.name()
+	if byName {
+		v.label += " (known by the name that the member carries)"
+	}
 	path := fmt.Sprintf("pods[%d]", i)
 	v.restarts(l, p, path)
 	if v.ended != isYes {
@@ -62,7 +67,7 @@ func newPodView(l *loss) podView {
 	}
 	v.throttle(l, p, path)
 	if v.ended == dontKnow && v.why == "" {
-		v.why = "what the containers of pod " + p.name() + " did is not known"
+		v.why = "what the containers of pod " + v.label + " did is not known"
 	}
 	return v
 }
@@ -75,21 +80,45 @@ func (p *Pod) name() string {
 }
 
 // pickPod finds the pod that had the member's address while the member was
-// silent, -1 if there is none, or more than one.
-func (l *loss) pickPod() int {
-	host := strings.TrimPrefix(l.m.Host, "/")
-	found := -1
+// silent, or whose name the member carries: -1 if there is none, or more than one.
+func (l *loss) pickPod() (index int, byName bool) {
+	if i, n := l.onePod(func(p *Pod) bool {
+		host := MemberAddress(l.m.Host)
+		return host != "" && p.IP != "" && MemberAddress(p.IP) == host
+	}); n > 0 {
+		return i, false
+	}
+	for _, name := range PodNames(l.m.InstanceID, l.m.ClientID, l.m.Host) {
+		i, n := l.onePod(func(p *Pod) bool { return p.Name == name && l.carries(p) })
+		if n > 0 {
+			return i, true
+		}
+	}
+	return -1, false
+}
+
+// onePod is the one pod of the time that fits, -1 when several do.
+func (l *loss) onePod(fits func(p *Pod) bool) (index, n int) {
+	index = -1
 	for i := range l.s.f.e.PodList {
 		p := &l.s.f.e.PodList[i]
-		if host == "" || p.IP != host || p.FirstSeen.After(l.quietSince().Add(time.Minute)) || p.LastSeen.Before(l.quietSince().Add(-2*time.Minute)) {
+		if p.FirstSeen.After(l.quietSince().Add(time.Minute)) || p.LastSeen.Before(l.quietSince().Add(-2*time.Minute)) || !fits(p) {
 			continue
 		}
-		if found >= 0 {
-			return -1
-		}
-		found = i
+		index, n = i, n+1
 	}
-	return found
+	if n > 1 {
+		return -1, n
+	}
+	return index, n
+}
+
+// carries says that the name in the member's texts is the pod's and no accident.
+// "orders-0" may be the first consumer of a process as well as the first pod of a
+// set: it counts as a group.instance.id, or when the broker saw the pod's node.
+func (l *loss) carries(p *Pod) bool {
+	return podHash.MatchString(p.Name) || slices.Contains(PodNames(l.m.InstanceID), p.Name) ||
+		p.HostIP != "" && MemberAddress(p.HostIP) == MemberAddress(l.m.Host)
 }
 
 // step is the first growth of a counter after a moment.
@@ -118,11 +147,11 @@ func (v *podView) restarts(l *loss, p *Pod, path string) {
 			continue
 		}
 		if at.After(l.by.Add(medianGap(sampleTimes(s.Samples)))) {
-			v.why = fmt.Sprintf("container %s of pod %s was restarted at %s, after the drop; it may have hung before that", s.Labels["container"], p.name(), clock(at))
+			v.why = fmt.Sprintf("container %s of pod %s was restarted at %s, after the drop; it may have hung before that", s.Labels["container"], v.label, clock(at))
 			return
 		}
 		v.ended = isYes
-		v.words = fmt.Sprintf("container %s of pod %s was restarted by %s", s.Labels["container"], p.name(), clock(at))
+		v.words = fmt.Sprintf("container %s of pod %s was restarted by %s", s.Labels["container"], v.label, clock(at))
 		if v.cause = reason(p, s.Labels["container"], at); v.cause != "" {
 			v.words += " (" + v.cause + ")"
 		}
@@ -131,7 +160,7 @@ func (v *podView) restarts(l *loss, p *Pod, path string) {
 	}
 	if quiet && m.Usable() && l.s.f.at().Sub(p.LastSeen) < podFresh {
 		v.ended = isNo
-		v.words = "pod " + p.name() + " runs on, without a restart"
+		v.words = "pod " + v.label + " runs on, without a restart"
 		v.cites = append(v.cites, cite(path+"."+string(SignalPodRestarts), v.words+" since "+clock(l.quietSince()), m.Reading))
 	}
 }
@@ -158,7 +187,7 @@ func (v *podView) killed(l *loss, p *Pod, path string) {
 	for _, s := range m.Series {
 		if at, grew, _ := finite(s.Samples).step(l.quietSince(), l.by); grew {
 			v.ended, v.cause = isYes, "OOMKilled"
-			v.words = fmt.Sprintf("a process in container %s of pod %s was killed for memory by %s", s.Labels["container"], p.name(), clock(at))
+			v.words = fmt.Sprintf("a process in container %s of pod %s was killed for memory by %s", s.Labels["container"], v.label, clock(at))
 			v.cites = []Citation{cite(path+"."+string(SignalPodOOM), v.words, m.Reading)}
 			return
 		}
@@ -172,7 +201,7 @@ func (v *podView) vanished(l *loss, p *Pod, path string) {
 		return
 	}
 	v.ended, v.deleted = isYes, true
-	v.words = fmt.Sprintf("pod %s is gone, last seen at %s", p.name(), clock(p.LastSeen))
+	v.words = fmt.Sprintf("pod %s is gone, last seen at %s", v.label, clock(p.LastSeen))
 	v.cites = []Citation{cite(path, v.words, l.s.f.e.Pods)}
 }
 
@@ -215,7 +244,7 @@ func (v *podView) throttle(l *loss, p *Pod, path string) {
 				continue
 			}
 			v.throttled = min(1, slow/all)
-			words := fmt.Sprintf("container %s of pod %s was throttled in %s of its CPU periods while the member was silent", s.Labels["container"], p.name(), percent(v.throttled))
+			words := fmt.Sprintf("container %s of pod %s was throttled in %s of its CPU periods while the member was silent", s.Labels["container"], v.label, percent(v.throttled))
 			v.cites = slices.DeleteFunc(v.cites, func(c Citation) bool { return strings.HasSuffix(c.Path, string(SignalPodThrottled)) })
 			v.cites = append(v.cites, cite(path+"."+string(SignalPodThrottled), words, m.Reading))
 		}

@@ -32,8 +32,6 @@ type silence struct {
 	// steady says that the survivors' commits were accepted all the time, with
 	// no gap near a session timeout: the coordinator was well.
 	steady bool
-	// perRecord is the processing time a record, 0 = unknown.
-	perRecord time.Duration
 }
 
 // sameRequest joins the commits of one request.
@@ -110,7 +108,6 @@ func (l *loss) listen() {
 	l.sil.idle = l.nothingToDo()
 	if l.sil.known {
 		l.sil.lo, l.sil.hi = max(0, l.after.Sub(l.sil.last)), max(0, l.by.Sub(l.sil.last))
-		l.sil.perRecord = l.pace()
 	}
 	l.hearSurvivors()
 }
@@ -273,55 +270,6 @@ func (l *loss) others() []string {
 // silentAtLeast is the shortest silence that lets a session run out: the
 // session timeout less one heartbeat interval.
 func (l *loss) silentAtLeast() time.Duration { return l.session() - l.heartbeat() }
-
-// pace is the processing time a record before the silence. It is only known
-// while there was a backlog: else the pace is that of the producers.
-func (l *loss) pace() time.Duration {
-	first, lastOff := map[TopicPartition]Commit{}, map[TopicPartition]Commit{}
-	var from time.Time
-	own := l.s.requests(l.m.ID, time.Time{}, l.sil.last)
-	if len(own) < minRhythm {
-		return 0
-	}
-	from = l.commitAt(own[max(0, len(own)-4)]).Add(-sameRequest)
-	for i, c := range l.s.g.History.Commits {
-		if l.s.owners[i] != l.m.ID || c.At.Before(from) || c.At.After(l.sil.last) {
-			continue
-		}
-		if _, ok := first[c.TopicPartition]; !ok {
-			first[c.TopicPartition] = c
-		}
-		lastOff[c.TopicPartition] = c
-	}
-	var records int64
-	for p, a := range first {
-		records += max(0, lastOff[p].Offset-a.Offset)
-	}
-	took := l.sil.last.Sub(from.Add(sameRequest))
-	if records == 0 || took <= 0 || !l.backlog(from, l.sil.last) {
-		return 0
-	}
-	return took / time.Duration(records)
-}
-
-// backlog says that the group's lag was above zero before and in a span, in two
-// looks at least. Later looks do not count: the stall makes a lag of its own.
-func (l *loss) backlog(from, to time.Time) bool {
-	if !l.s.g.LagReading.Usable() {
-		return false
-	}
-	seen := 0
-	for _, p := range l.s.g.Lag {
-		if p.At.Before(from.Add(-time.Minute)) || p.At.After(to) {
-			continue
-		}
-		if p.Total <= 0 {
-			return false
-		}
-		seen++
-	}
-	return seen >= 2
-}
 
 // words writes the silence as an interval, or as one number where it is one.
 func (x silence) words() string {

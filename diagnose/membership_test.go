@@ -297,23 +297,69 @@ func TestPickClientByHost(t *testing.T) {
 	}
 }
 
-func TestPace(t *testing.T) {
-	// 150 records every 5 s on three partitions, while there is a backlog.
+func TestTimePerRecord(t *testing.T) {
+	// 150 records every 5 s on three partitions.
+	const each = 5 * time.Second / 150
+	lagged := func(x *tale, total func(i int) int64) {
+		for i := range 20 {
+			x.lag = append(x.lag, LagPoint{At: ago(time.Duration(600-30*i) * time.Second), Total: total(i)})
+		}
+	}
+	metrics := func(idle float64) func(e *Evidence) {
+		return func(e *Evidence) {
+			m := Metric{Reading: ok("prometheus"), Series: []Series{{}}}
+			for i := range 60 {
+				m.Series[0].Samples = append(m.Series[0].Samples, Sample{T: ago(time.Duration(900-15*i) * time.Second), V: idle})
+			}
+			e.ClientsReading, e.Clients = ok("prometheus"), []Client{{ClientID: alice.client, Signals: map[Signal]Metric{SignalPollIdle: m}}}
+		}
+	}
+	for _, c := range []struct {
+		name   string
+		change func(x *tale)
+		each   time.Duration
+		says   string
+		atMost time.Duration
+	}{
+		{"a backlog before the stall", func(x *tale) { lagged(x, func(int) int64 { return 5000 }) }, each, "its commits while the group had a backlog", 0},
+		{"busy by its own metrics", func(x *tale) { x.change = metrics(0.03) }, each, "no pause", 0},
+		{"waiting by its own metrics", func(x *tale) { x.change = metrics(0.49) }, 0, "its poll-idle-ratio-avg shows that it waited", each},
+		{"no lag, no metrics", func(*tale) {}, 0, "lag at that time was not read, so its commits may show the producers' pace; no client metrics", each},
+		{"the backlog was empty once", func(x *tale) {
+			lagged(x, func(i int) int64 {
+				if i == 5 {
+					return 0
+				}
+				return 5000
+			})
+			x.silent[aliceAgain.id] = []span2{{ago(lasting(600)), t0}}
+			x.silent[bob.id] = x.silent[aliceAgain.id]
+		}, 0, "the group had no backlog", each},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			x := overslept()
+			c.change(&x)
+			p := storyOf(x.evidence()).losses[0].timePerRecord()
+			if p.perRecord != c.each || p.atMost != c.atMost || !strings.Contains(p.by+p.missing, c.says) {
+				t.Errorf("%+v, want %v, at most %v, %q", p, c.each, c.atMost, c.says)
+			}
+		})
+	}
+}
+
+// Whoever works the backlog of the stall off shows the pace, until it is gone.
+func TestTimePerRecordAfterTheStall(t *testing.T) {
 	x := overslept()
-	l := storyOf(x.evidence()).losses[0]
-	if l.sil.perRecord != 0 {
-		t.Errorf("pace %v without known lag: it may be the producers' pace", l.sil.perRecord)
+	for i := range 40 {
+		p := LagPoint{At: ago(time.Duration(600-15*i) * time.Second)}
+		if p.At.After(ago(lasting(200))) {
+			p.Total = 9000
+		}
+		x.lag = append(x.lag, p)
 	}
-	for i := range 20 {
-		x.lag = append(x.lag, LagPoint{At: ago(time.Duration(600-30*i) * time.Second), Total: 5000})
-	}
-	l = storyOf(x.evidence()).losses[0]
-	if want := 5 * time.Second / 150; l.sil.perRecord != want {
-		t.Errorf("pace %v, want %v", l.sil.perRecord, want)
-	}
-	x.lag[5].Total = 0
-	if l = storyOf(x.evidence()).losses[0]; l.sil.perRecord != 0 {
-		t.Errorf("pace %v although the backlog was empty once", l.sil.perRecord)
+	p := storyOf(x.evidence()).losses[0].timePerRecord()
+	if p.perRecord <= 0 || !strings.Contains(p.by, "backlog of the stall") {
+		t.Errorf("%+v", p)
 	}
 }
 

@@ -86,9 +86,15 @@ func (l *loss) timing(v *values) {
 	if l.sil.rhythm > 0 {
 		v.seconds("max_commit_gap_seconds", l.sil.rhythm)
 	}
-	if l.sil.perRecord > 0 {
-		v.seconds("per_record_seconds", l.sil.perRecord)
+	p := l.timePerRecord()
+	if p.perRecord > 0 {
+		v.seconds("per_record_seconds", p.perRecord)
+		v.text("per_record_by", p.by)
 	}
+	if p.atMost > 0 {
+		v.seconds("per_record_at_most_seconds", p.atMost)
+	}
+	v.text("per_record_missing", p.missing)
 }
 
 func (l *loss) returning(v *values) {

@@ -84,6 +84,9 @@ const (
 	SignalPollMax Signal = "client.time_between_poll_max_ms"
 	// SignalLastPoll is last-poll-seconds-ago; -1 means never polled.
 	SignalLastPoll Signal = "client.last_poll_seconds_ago"
+	// SignalPollIdle is poll-idle-ratio-avg: near 0 for a client that has the next
+	// record at once, 0.5 for one that waits for every record.
+	SignalPollIdle Signal = "client.poll_idle_ratio"
 	// SignalLastHeartbeat is last-heartbeat-seconds-ago.
 	SignalLastHeartbeat Signal = "client.last_heartbeat_seconds_ago"
 	// SignalRebalances is a counter, rebalance-total.
@@ -107,7 +110,7 @@ func BrokerSignals() []Signal {
 
 // ClientSignals lists every client signal in the order of their names.
 func ClientSignals() []Signal {
-	return sorted([]Signal{SignalPollMax, SignalLastPoll, SignalLastHeartbeat, SignalRebalances, SignalGC})
+	return sorted([]Signal{SignalPollMax, SignalLastPoll, SignalLastHeartbeat, SignalRebalances, SignalPollIdle, SignalGC})
 }
 
 func sorted(s []Signal) []Signal {

@@ -6,9 +6,6 @@ import (
 	"time"
 )
 
-// Bounds of a valid window.
-const maxWindow = 24 * time.Hour
-
 func parseDuration(s string) (time.Duration, error) {
 	d, err := time.ParseDuration(s)
 	if err != nil {
@@ -25,8 +22,8 @@ func (e Evidence) Validate() error {
 	if e.At.IsZero() {
 		bad("field at: the moment is missing")
 	}
-	if w := time.Duration(e.WindowSeconds) * time.Second; w <= 0 || w > maxWindow {
-		bad("field window_seconds: %d is not between 1 and %d", e.WindowSeconds, int(maxWindow/time.Second))
+	if w := time.Duration(e.WindowSeconds) * time.Second; w <= 0 || w > MaxWindow {
+		bad("field window_seconds: %d is not between 1 and %d", e.WindowSeconds, int(MaxWindow/time.Second))
 	}
 	seen := map[int32]bool{}
 	for _, b := range e.Brokers {

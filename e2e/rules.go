@@ -15,14 +15,14 @@ func shortRules(dir string) (string, error) {
 	short := strings.NewReplacer(
 		"[5m]", "[45s]", "offset 5m", "offset 45s",
 		"[10m]", "[45s]", "offset 10m", "offset 45s",
-		"time() - process_start_time_seconds < 600", "time() - process_start_time_seconds < 60",
+		"time() - kafka_oncall:broker_start:seconds < 600", "time() - kafka_oncall:broker_start:seconds < 60",
 		"for: 5m", "for: 1s",
 		// The lab's cache has 64 slots.
 		">= 950", ">= 61", "for: 30m", "for: 1s",
 	)
 	var out strings.Builder
 	out.WriteString("groups:\n")
-	for _, name := range []string{"rules-msk.yaml", "rules-bot.yaml"} {
+	for _, name := range []string{"rules-brokers.yaml", "rules-groups.yaml", "rules-bot.yaml"} {
 		b, err := os.ReadFile(filepath.Join("..", "deploy", "prometheus", name))
 		if err != nil {
 			return "", fmt.Errorf("reading the shipped rules: %w", err)

@@ -96,6 +96,12 @@ func Scenarios() []Scenario {
 	return s
 }
 
+// KnowsScenario is an error with the known names for one that is not among them.
+func KnowsScenario(name string) error {
+	_, err := findScenario(name)
+	return err
+}
+
 func findScenario(name string) (Scenario, error) {
 	var names []string
 	for _, s := range Scenarios() {

@@ -72,6 +72,7 @@ func thrash() diagnose.Diagnosis {
 		num("demand_consumers", diagnose.UnitCount, 1284), num("demand_followers", diagnose.UnitCount, 26),
 		num("demand", diagnose.UnitCount, 1310), num("full_fetch_percent", diagnose.UnitPercent, 23),
 		num("partitions_per_session", diagnose.UnitCount, 50), txt("biggest_group", "clickstream"),
+		txt("new_connections", "new connections are not exported"),
 		num("biggest_group_members", diagnose.UnitCount, 640), num("errors", diagnose.UnitCount, 3012),
 		num("evictions", diagnose.UnitCount, 3020), num("waves", diagnose.UnitCount, 3),
 		num("window_seconds", diagnose.UnitSeconds, 600), num("since_seconds", diagnose.UnitSeconds, 300))
@@ -91,7 +92,8 @@ func saturated() diagnose.Diagnosis {
 	d := diag(diagnose.CacheSaturated, diagnose.Likely, "broker 1",
 		num("slots", diagnose.UnitCount, 64), num("capacity", diagnose.UnitCount, 64), num("sessions", diagnose.UnitCount, 64),
 		num("demand_consumers", diagnose.UnitCount, 83), num("demand_followers", diagnose.UnitCount, 0),
-		num("demand", diagnose.UnitCount, 83), num("without_session", diagnose.UnitCount, 19), num("window_seconds", diagnose.UnitSeconds, 600))
+		num("demand", diagnose.UnitCount, 83), num("without_session", diagnose.UnitCount, 19),
+		txt("new_connections", "120 connections opened in 10 min"), num("new_connections_per_second", diagnose.UnitCount, 0.2), num("window_seconds", diagnose.UnitSeconds, 600))
 	d.Findings[0].Summary = "All 64 sessions are taken and 83 clients want one, so 19 fetch in full. There is no error to see."
 	d.Findings[0].Missing = []string{"the share of full fetches (request sizes are not exported)"}
 	return d
@@ -100,7 +102,8 @@ func saturated() diagnose.Diagnosis {
 func nearLimit() diagnose.Diagnosis {
 	d := diag(diagnose.CacheNearLimit, diagnose.Provisional, "broker 2",
 		num("slots", diagnose.UnitCount, 1000), num("capacity", diagnose.UnitCount, 1000), num("sessions", diagnose.UnitCount, 1000),
-		num("used_percent", diagnose.UnitPercent, 100), txt("overflow_visible", "no"))
+		num("used_percent", diagnose.UnitPercent, 100), txt("overflow_visible", "no"),
+		txt("new_connections", "new connections are not exported"))
 	d.Findings[0].Summary = "The cache is at its capacity; whether clients are turned away cannot be seen."
 	return d
 }
@@ -110,7 +113,7 @@ func pollBreach() diagnose.Diagnosis {
 		txt("group", "orders"), txt("member", "consumer-orders-1-9a3f"), txt("client_id", "consumer-orders-1"), txt("host", "10.2.7.31"),
 		when("dropped_at", at), num("delta_seconds", diagnose.UnitSeconds, 302.6), num("delta_low_seconds", diagnose.UnitSeconds, 300.1),
 		num("session_timeout_seconds", diagnose.UnitSeconds, 45), num("rebalance_timeout_seconds", diagnose.UnitSeconds, 300),
-		num("return_seconds", diagnose.UnitSeconds, 20), num("per_record_seconds", diagnose.UnitSeconds, 0.64),
+		num("return_seconds", diagnose.UnitSeconds, 20), num("per_record_seconds", diagnose.UnitSeconds, 0.64), txt("per_record_by", "its commits while the group had a backlog"),
 		num("lost_members", diagnose.UnitCount, 1), num("members", diagnose.UnitCount, 3), num("baseline_members", diagnose.UnitCount, 3))
 	f := &d.Findings[0]
 	f.Summary = "Member consumer-orders-1 on 10.2.7.31 left by itself at 11:40:12 because it did not call poll() for 300 s; it came back 20 s later. Up to one batch is processed twice."

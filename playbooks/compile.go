@@ -117,7 +117,7 @@ func (r rounding) apply(n float64) float64 {
 	q := n / r.multiple
 	switch r.direction {
 	case "up":
-		return math.Ceil(q-1e-9) * r.multiple
+		return math.Ceil(q-1e-9)*r.multiple + 0 // never −0
 	case "down":
 		return math.Floor(q+1e-9) * r.multiple
 	case "nearest":
@@ -174,8 +174,14 @@ func compileCompute(d *Compute, report func(string, error)) computed {
 	if c.round, err = parseRounding(d.Round); err != nil {
 		report(".round", err)
 	}
+	if c.when, err = program(d.When, expr.AsBool()); err != nil {
+		report(".when", err)
+	}
 	if c.show, err = parseTemplate(d.Show); err != nil {
 		report(".show", err)
+	}
+	if c.otherwise, err = parseTemplate(d.Otherwise); err != nil {
+		report(".otherwise", err)
 	}
 	return c
 }

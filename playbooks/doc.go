@@ -35,9 +35,13 @@
 //
 // Slots, heap, batches and heartbeats are worked out by functions, so that every
 // card and `kafka-oncall lint` do the same sum: sessions_planned(consumers,
-// followers), skew_for(sessions), slots_for(sessions), cache_bytes(sessions,
+// followers), skew_for(sessions), slots_for(sessions), arrival_slots(per_second),
+// slots_wanted(sessions, arrivals_per_second), cache_bytes(sessions,
 // partitions), fit_records(limit, per_record), max_heartbeat(session),
 // pause_needed(session, heartbeat); package sizing has the reasons.
+//
+// A value with its own `when` is left out where the condition does not hold, and
+// its `otherwise` says what is missing; expressions after it ask has(value).
 //
 // Facts are what the class's rule provides (diagnose.Rule.Provides) plus those
 // of [CommonFacts]. An optional fact needs has(fact) in `when`, and a missing

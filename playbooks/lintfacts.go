@@ -25,22 +25,36 @@ func (l *linter) lintFacts(at string, st step) {
 		if _, taken := env[c.def.Name]; taken {
 			l.add(field+".name", "the name %s is taken by a fact or an earlier value", c.def.Name)
 		}
-		l.expression(field+".expr", c.def.Expr, check{env: env, optional: optional, known: known})
+		there := join(known, l.expression(field+".when", c.def.When, check{env: env, optional: optional, known: known, boolean: true}))
+		l.expression(field+".expr", c.def.Expr, check{env: env, optional: optional, known: there})
 		l.unit(field, c.def)
+		if c.def.When == "" && c.def.Otherwise != "" {
+			l.add(field+".otherwise", "is never shown: say in when what it depends on")
+		}
 		env[c.def.Name] = float64(0)
+		names := check{env: env, optional: optional, known: append(there, c.def.Name)}
+		l.names(field+".show", c.show, names)
+		optional[c.def.Name] = c.def.When != ""
+		names.known = known
+		l.names(field+".otherwise", c.otherwise, names)
 	}
 	l.arithmetic(at, st)
 	for _, x := range st.texts() {
-		for _, name := range x.template.names() {
-			if _, ok := env[name]; !ok {
-				l.add(at+x.field, "the class %s has no fact %s", l.book.Class, name)
-			} else if optional[name] && !slices.Contains(known, name) {
-				l.add(at+x.field, "the fact %s may be missing: say has(%s) in when", name, name)
-			}
-		}
+		l.names(at+x.field, x.template, check{env: env, optional: optional, known: known})
 	}
 	if v := st.def.Verify; v != nil {
 		l.verifyCondition(at, v)
+	}
+}
+
+// names checks the facts that a text names.
+func (l *linter) names(at string, t template, c check) {
+	for _, name := range t.names() {
+		if _, ok := c.env[name]; !ok {
+			l.add(at, "the class %s has no fact %s", l.book.Class, name)
+		} else if c.optional[name] && !slices.Contains(c.known, name) {
+			l.add(at, "the fact %s may be missing: say has(%s) in when", name, name)
+		}
 	}
 }
 
@@ -51,14 +65,10 @@ type field struct {
 }
 
 func (st step) texts() []field {
-	out := []field{
+	return []field{
 		{".title", st.title}, {".text", st.text}, {".command", st.command},
 		{".avoid.text", st.avoid}, {".avoid.why", st.why}, {".verify.read", st.read}, {".verify.shows", st.shows},
 	}
-	for i, c := range st.compute {
-		out = append(out, field{fmt.Sprintf(".compute[%d].show", i), c.show})
-	}
-	return out
 }
 
 // verifyCondition checks a condition over a fresh diagnosis, where the finding
@@ -149,8 +159,10 @@ func (l *linter) unit(field string, c *Compute) {
 // it was made from.
 func (l *linter) arithmetic(at string, st step) {
 	var shown, used []string
+	conditional := map[string]bool{}
 	for _, c := range st.compute {
-		shown = append(shown, c.show.names()...)
+		shown = append(append(shown, c.show.names()...), c.otherwise.names()...)
+		conditional[c.def.Name] = c.def.When != ""
 	}
 	for _, t := range []template{st.title, st.text, st.command} {
 		used = append(used, t.names()...)
@@ -164,8 +176,8 @@ func (l *linter) arithmetic(at string, st step) {
 			l.add(fmt.Sprintf("%s.compute[%d].name", at, i), "the value %s is advised without its arithmetic: add show", c.def.Name)
 		}
 		for _, name := range identifiers(c.def.Expr) {
-			// A fact with a fallback shows as the value that was made from it.
-			if !l.facts[name].Optional && !slices.Contains(shown, name) {
+			// A value with a fallback shows as the value that was made from it.
+			if !l.facts[name].Optional && !conditional[name] && !slices.Contains(shown, name) {
 				l.add(fmt.Sprintf("%s.compute[%d].show", at, i), "the arithmetic does not show %s", name)
 			}
 		}

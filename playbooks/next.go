@@ -77,20 +77,33 @@ func (st step) fill(x *Step, facts values) error {
 	}
 	var arithmetic Rich
 	for _, c := range st.compute {
-		n, err := numeric(c.program, v.env())
+		show, err := c.work(v)
 		if err != nil {
 			return fmt.Errorf("%s: %w", c.def.Name, err)
-		}
-		v[c.def.Name] = value{unit: unit(c.def.Unit), number: c.round.apply(n), exact: n}
-		show, err := c.show.fill(v)
-		if err != nil {
-			return err
 		}
 		arithmetic = append(arithmetic, between(arithmetic, show)...)
 		arithmetic = append(arithmetic, show...)
 	}
 	x.View.Safety, x.View.Arithmetic = st.def.Safety, arithmetic
 	return st.fillTexts(x, v)
+}
+
+// work puts the value into v and words its arithmetic; without its condition
+// there is no value, and the words say what is missing.
+func (c computed) work(v values) (Rich, error) {
+	env := v.env()
+	if there, err := truth(c.when, env); err != nil || !there {
+		if err != nil {
+			return nil, err
+		}
+		return c.otherwise.fill(v)
+	}
+	n, err := numeric(c.program, env)
+	if err != nil {
+		return nil, err
+	}
+	v[c.def.Name] = value{unit: unit(c.def.Unit), number: c.round.apply(n), exact: n}
+	return c.show.fill(v)
 }
 
 // between joins two pieces of arithmetic: a piece that starts with an arrow

@@ -2,6 +2,7 @@ package playbooks
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -89,7 +90,8 @@ func TestComputedSlots(t *testing.T) {
 // The arithmetic on a card says what the functions do.
 func TestShownSumIsTheSumThatIsDone(t *testing.T) {
 	s, _ := defaultSet(t).Next(thrash(), nil)
-	want := "1,284 consumers × 1.25 for deploys + 2 × 26 followers = 1,657; 1,657 × 1.25 as the 8 parts fill unevenly = 2,071 → 2,072"
+	want := "1,284 consumers × 1.25 for deploys + 2 × 26 followers = 1,657; 1,657 × 1.25 as the 8 parts fill unevenly = 2,071; " +
+		"short-lived clients are not counted (new connections are not exported): 120 slots more (614 kB) for each that arrives in a second → 2,072"
 	if got := s.View.Arithmetic.String(); !strings.HasPrefix(got, want) {
 		t.Errorf("%q", got)
 	}
@@ -98,17 +100,80 @@ func TestShownSumIsTheSumThatIsDone(t *testing.T) {
 	}
 }
 
+// Short-lived clients leave a dead session for 120 s each: known arrivals are in
+// the sum with their slots and their memory.
+func TestShortLivedClientsAreInTheSum(t *testing.T) {
+	for rate, want := range map[float64]struct{ sum, command string }{
+		0:    {"120 s × 0 new connections a second, at most so many short-lived clients = 0 slots more (0 bytes) → 2,072", "2072"},
+		0.01: {"120 s × 0.01 new connections a second, at most so many short-lived clients = 2 slots more (10.2 kB) → 2,080", "2080"},
+		2.5:  {"120 s × 2.5 new connections a second, at most so many short-lived clients = 300 slots more (1.54 MB) → 2,376", "2376"},
+		1e9:  {"2,147,483,640", "2147483640"},
+		-3:   {"= 0 slots more", "2072"},
+	} {
+		d := thrash()
+		set(&d, "new_connections_per_second", diagnose.UnitCount, rate)
+		for _, s := range defaultSet(t).Steps(d) {
+			if s.ID != "raise-slots" {
+				continue
+			}
+			if got := s.View.Arithmetic.String(); !strings.Contains(got, want.sum) || s.View.Command != "max.incremental.fetch.session.cache.slots="+want.command {
+				t.Errorf("%v a second: %s\n%s, want %s", rate, got, s.View.Command, want)
+			}
+		}
+	}
+}
+
 func TestPollBudgetFollowsTheMeasuredTime(t *testing.T) {
 	for perRecord, want := range map[float64]string{
-		0.64: "max.poll.records=230", 20: "max.poll.records=7", 0.31: "max.poll.records=480", 150: "max.poll.records=1",
-		// Beyond, no cap helps or none is needed: another step comes first.
-		151: "max.poll.interval.ms=490000", 1e9: "max.poll.interval.ms=490000", 0.01: "max.poll.interval.ms=490000",
-		1e-12: "max.poll.interval.ms=490000", 0: "max.poll.interval.ms=490000", -1: "max.poll.interval.ms=490000",
+		0.64: "cap-the-batch max.poll.records=230", 20: "cap-the-batch max.poll.records=7", 0.31: "cap-the-batch max.poll.records=480", 150: "cap-the-batch max.poll.records=1",
+		// Beyond, no cap helps, or the default batch fits: another step comes first.
+		151: "more-time max.poll.interval.ms=490000", 1e9: "more-time max.poll.interval.ms=490000", 0.01: "one-slow-call ",
+		1e-12: "one-slow-call ", 0: "more-time max.poll.interval.ms=490000", -1: "more-time max.poll.interval.ms=490000",
 	} {
 		d := pollBreach()
 		set(&d, "per_record_seconds", diagnose.UnitSeconds, perRecord)
-		if s, _ := defaultSet(t).Next(d, nil); s.View.Command != want {
-			t.Errorf("%v s a record: %s, want %s", perRecord, s.View.Command, want)
+		if s, _ := defaultSet(t).Next(d, nil); s.ID+" "+s.View.Command != want {
+			t.Errorf("%v s a record: %s %s, want %s", perRecord, s.ID, s.View.Command, want)
+		}
+	}
+}
+
+// Without a time per record, its upper bound or the slow batch itself gives the
+// number, and the card says what is missing.
+func TestPollBudgetWithoutATimePerRecord(t *testing.T) {
+	for _, c := range []struct {
+		atMost, stall float64
+		returns       bool
+		steps, sum    string
+	}{
+		// 300 s ÷ 2 ÷ 322.6 s = 46 %.
+		{0, 0, true, "scale-the-batch time-a-batch more-time move-work-off", "half of the limit of 5 min ÷ 5 min 23 s that the slow batch took at most = 46 %; with the default, 500 × 46 % = 230"},
+		{0, 600, true, "scale-the-batch time-a-batch more-time-by-polls move-work-off", "÷ 10 min that the slow batch took at most = 25 %; with the default, 500 × 25 % = 125"},
+		{2, 600, true, "scale-the-batch time-a-batch more-time-by-polls move-work-off", "= 25 %"},
+		{0.1, 0, true, "one-slow-call time-a-batch more-time move-work-off", "× at most 100 ms a record = 50 s of 5 min; half of 5 min ÷ 100 ms, rounded down → 1,500"},
+		{0, 0, false, "time-a-batch move-work-off", ""},
+	} {
+		d := pollBreach()
+		f := &d.Findings[0]
+		f.Facts = slices.DeleteFunc(f.Facts, func(x diagnose.Fact) bool {
+			return strings.HasPrefix(x.Name, "per_record") || x.Name == "return_seconds" && !c.returns
+		})
+		f.Facts = append(f.Facts, txt("per_record_missing", "the group had no backlog, so its commits show the producers' pace"))
+		if c.atMost > 0 {
+			set(&d, "per_record_at_most_seconds", diagnose.UnitSeconds, c.atMost)
+		}
+		if c.stall > 0 {
+			set(&d, "stall_seconds", diagnose.UnitSeconds, c.stall)
+		}
+		steps := defaultSet(t).Steps(d)
+		var ids []string
+		said := false
+		for _, s := range steps {
+			ids = append(ids, s.ID)
+			said = said || strings.Contains(s.Text, "the producers' pace")
+		}
+		if got := strings.Join(ids, " "); got != c.steps || !strings.Contains(steps[0].View.Arithmetic.String(), c.sum) || !said {
+			t.Errorf("%+v: %s, %q, said what is missing: %v", c, got, steps[0].View.Arithmetic.String(), said)
 		}
 	}
 }

@@ -43,6 +43,10 @@ type Compute struct {
 	Unit diagnose.Unit `yaml:"unit" json:"unit"`
 	// Round is "up 8", "down 10", "nearest 1": direction and multiple.
 	Round string `yaml:"round" json:"round,omitempty"`
+	// When is a condition over the facts; where it does not hold, there is no such
+	// value, has() says so, and Otherwise is shown in its place.
+	When      string `yaml:"when" json:"when,omitempty"`
+	Otherwise string `yaml:"otherwise" json:"otherwise,omitempty"`
 	// Show is the arithmetic as text; {name.exact} is the value before rounding.
 	Show string `yaml:"show" json:"show,omitempty"`
 }
@@ -84,8 +88,8 @@ type step struct {
 
 // computed is a Compute made ready to run.
 type computed struct {
-	def     *Compute
-	program *vm.Program
-	round   rounding
-	show    template
+	def             *Compute
+	when, program   *vm.Program
+	round           rounding
+	show, otherwise template
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 	"unicode"
+
+	"github.com/kafka-oncall/kafka-oncall/diagnose"
 )
 
 // Verb is what a command asks for.
@@ -52,8 +54,6 @@ const (
 	maxName        = 255
 	maxTopic       = 249
 	maxBroker      = 1<<31 - 1
-	minSince       = time.Minute
-	maxSince       = 24 * time.Hour
 )
 
 const exampleGroup = "/kafka-diagnose group orders since 30m"
@@ -215,23 +215,10 @@ func setTopic(q *Query, v string) error {
 	return nil
 }
 
-// days lets people write 1d, which time.ParseDuration does not know.
-var days = regexp.MustCompile(`^([0-9]{1,3})d$`)
-
 func setSince(q *Query, v string) error {
-	v = strings.ToLower(v)
-	if m := days.FindStringSubmatch(v); m != nil {
-		n, _ := strconv.Atoi(m[1])
-		v = strconv.Itoa(24*n) + "h"
-	}
-	d, err := time.ParseDuration(v)
-	switch {
-	case err != nil:
-		return usage(fmt.Sprintf("%s is no duration; write 30m or 2h.", quoted(v)), example("since"))
-	case d < minSince:
-		return usage(fmt.Sprintf("%s is too short: at least 1m.", quoted(v)), example("since"))
-	case d > maxSince:
-		return usage(fmt.Sprintf("%s is too long: at most 24h.", quoted(v)), example("since"))
+	d, err := diagnose.ParseWindow(v)
+	if err != nil {
+		return usage(fmt.Sprintf("%s %v.", quoted(strings.ToLower(v)), err), example("since"))
 	}
 	q.Since = d
 	return nil

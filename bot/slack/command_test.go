@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/kafka-oncall/kafka-oncall/diagnose"
 )
 
 func number3() *int { n := 3; return &n }
@@ -115,7 +117,7 @@ func FuzzParseCommand(f *testing.F) {
 		if q.Verb == "" || len(q.Group) > maxName || len(q.Topic) > maxTopic || len(q.Cluster) > maxName || len(q.Class) > maxName {
 			t.Errorf("out of bounds: %+v", q)
 		}
-		if len(subjects(q)) > 1 || q.Since < 0 || q.Since > maxSince || (q.Broker != nil && *q.Broker < 0) {
+		if len(subjects(q)) > 1 || q.Since < 0 || q.Since > diagnose.MaxWindow || (q.Broker != nil && *q.Broker < 0) {
 			t.Errorf("out of bounds: %+v", q)
 		}
 		for _, s := range []string{q.Group, q.Topic, q.Cluster, q.Class} {

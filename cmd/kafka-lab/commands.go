@@ -25,7 +25,7 @@ func upCommand() *cobra.Command {
 			for _, s := range sets {
 				set, err := lab.ParseSetting(s)
 				if err != nil {
-					return err
+					return usage(err)
 				}
 				o.Set = append(o.Set, set)
 			}
@@ -73,6 +73,9 @@ func runCommand() *cobra.Command {
 		Long:  "Break something on purpose; print the ground truth as JSON.\n\nScenarios:\n" + scenarioList(),
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := lab.KnowsScenario(args[0]); err != nil {
+				return usage(err)
+			}
 			c, err := lab.Open(dir, name, progress)
 			if err != nil {
 				return err

@@ -36,7 +36,7 @@ at it, or at another run with the same parameters, to write a rule.`,
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.set != score.Tuned && f.set != score.HeldOut {
-				return fmt.Errorf("--set %q: %s or %s", f.set, score.Tuned, score.HeldOut)
+				return usage(fmt.Errorf("--set %q: %s or %s", f.set, score.Tuned, score.HeldOut))
 			}
 			var errs []error
 			for _, dir := range args {

@@ -41,11 +41,11 @@ A run that fails is a line with an error; the next one starts.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			p.Looker = l.looker()
 			if err := fillPlan(&s, planFile, versions, p); err != nil {
-				return err
+				return usage(err)
 			}
 			s.Items = repeated(s.Items, repeat)
 			if err := s.Check(); err != nil {
-				return err
+				return usage(err)
 			}
 			if list {
 				for n, i := range s.Items {

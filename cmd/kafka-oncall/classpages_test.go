@@ -309,7 +309,7 @@ func writePageStep(b *strings.Builder, n int, s playbooks.StepDef) {
 		b.WriteString("\n")
 	}
 	for _, c := range s.Compute {
-		fmt.Fprintln(b, strings.TrimSpace(fmt.Sprintf("- `%s` = `%s` %s", c.Name, oneLine(c.Expr), round(c.Round))))
+		fmt.Fprintln(b, strings.TrimSpace(fmt.Sprintf("- `%s` = `%s` %s", c.Name, oneLine(c.Expr), only(c.When)+round(c.Round))))
 	}
 	if s.Command != "" {
 		fmt.Fprintf(b, "\n```\n%s\n```\n", strings.TrimSpace(s.Command))

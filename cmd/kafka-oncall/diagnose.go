@@ -65,7 +65,7 @@ Exit code: 0 nothing wrong found, 10 a cause was named, 20 cannot tell yet,
 	fl.StringVar(&f.group, "group", "", "consumer group to look at")
 	fl.Int32Var(&f.broker, "broker", 0, "broker id to look at")
 	fl.StringVar(&f.topic, "topic", "", "topic to look at")
-	fl.StringVar(&f.since, "since", "", "span to judge, for example 30m or 3h (default 10m; fetch sessions are judged over at least 6m)")
+	fl.StringVar(&f.since, "since", "", "span to judge, 1m to 24h, for example 30m (default 10m; fetch sessions are judged over at least 6m)")
 	fl.StringVar(&f.at, "at", "", "moment to look from: RFC 3339, \"2006-01-02 15:04\" in UTC, or unix seconds; metrics and group history only")
 	fl.StringVarP(&f.output, "output", "o", "text", "text, json or markdown")
 	fl.StringVar(&f.record, "record", "", "write the evidence to a file that replays to the same verdict (.json or .json.gz)")
@@ -185,31 +185,13 @@ func (a *app) request(f diagnoseFlags, hasBroker bool) (diagnose.Request, error)
 	}
 	r.Scan = f.group == "" && f.topic == "" && !hasBroker
 	var err error
-	if r.Window, err = span(f.since); err != nil {
-		return r, err
+	if f.since != "" {
+		if r.Window, err = diagnose.ParseWindow(f.since); err != nil {
+			return r, usage("--since %s: %w", f.since, err)
+		}
 	}
 	r.At, err = a.moment(f.at)
 	return r, err
-}
-
-// span reads a duration; days are understood as well.
-func span(s string) (time.Duration, error) {
-	if s == "" {
-		return 0, nil
-	}
-	var d time.Duration
-	var err error
-	if days, ok := strings.CutSuffix(s, "d"); ok {
-		var n float64
-		n, err = strconv.ParseFloat(days, 64)
-		d = time.Duration(n * float64(24*time.Hour))
-	} else {
-		d, err = time.ParseDuration(s)
-	}
-	if err != nil || d <= 0 || d > 7*24*time.Hour {
-		return 0, usage("--since %s: wants a span up to 7d, for example 30m or 3h", s)
-	}
-	return d, nil
 }
 
 // oneOf refuses flags that exclude each other.

@@ -34,6 +34,10 @@ that do not exist, heartbeats that do not fit the session, timeouts that the
 broker refuses, fetch session slots that hold nothing, a batch that takes longer
 than the poll limit. - reads standard input. Files are only read.
 
+YAML is read where it holds such settings: Spring's application.yml, config maps
+of Strimzi's Kafka, KafkaConnect, KafkaMirrorMaker2 and their like, config: maps
+and text blocks in Helm values, *.properties in a ConfigMap.
+
 A broker's file beside a client's sets the limits that the client is held to.
 The kind of a file is told from its keys.
 
@@ -42,7 +46,8 @@ that cannot be read.`,
 		Example: `  kafka-oncall lint consumer.properties
   kafka-oncall lint --per-record 50ms --kafka-version 3.9 consumer.properties server.properties
   kafka-oncall lint -o github config/*.properties
-  kubectl get configmap app -o jsonpath='{.data.kafka\.properties}' | kafka-oncall lint -`,
+  kafka-oncall lint src/main/resources/application.yml
+  kubectl get kafka,kafkaconnect,configmap -o yaml | kafka-oncall lint -`,
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return usage("lint wants at least one FILE, or - for standard input\nSee '%s --help'.", c.CommandPath())
@@ -97,7 +102,8 @@ func (f lintFlags) options() (lint.Options, error) {
 // lintedFile is what became of one file.
 type lintedFile struct {
 	name string
-	doc  *lint.Doc
+	// docs are its parts: one, or the places in a YAML file.
+	docs []*lint.Doc
 	// err says why it could not be read.
 	err error
 }
@@ -118,7 +124,7 @@ func (a *app) lint(args []string, f lintFlags) error {
 		files = append(files, a.readLinted(name, lint.Kind(f.kind)))
 	}
 	o.Bounds = sessionBounds(files)
-	r := lintReport{Schema: 1, Files: []lintReportFile{}, Findings: []lint.Finding{}}
+	r := lintReport{Schema: 1, Files: []lintReportFile{}, Findings: []lint.Finding{}, said: map[lint.Finding]bool{}}
 	for _, x := range files {
 		r.take(x, o)
 	}
@@ -140,7 +146,7 @@ func (a *app) readLinted(name string, kind lint.Kind) lintedFile {
 	if name == "-" {
 		x.name = "stdin"
 	}
-	x.doc, x.err = lint.Parse(x.name, data, kind)
+	x.docs, x.err = lint.ParseAll(x.name, data, kind)
 	return x
 }
 
@@ -152,7 +158,7 @@ func (a *app) readInput(name string) ([]byte, error) {
 			return nil, errors.New(reason(err))
 		}
 		if info.IsDir() {
-			return nil, errors.New("is a folder; name its files, for example " + playbooks.Clean(strings.TrimSuffix(name, "/"), 200) + "/*.properties")
+			return nil, errors.New("is a folder; name its files, for example " + playbooks.Clean(strings.TrimSuffix(name, "/"), 200) + "/*.yaml")
 		}
 		f, err := os.Open(name)
 		if err != nil {
@@ -172,16 +178,15 @@ func (a *app) readInput(name string) ([]byte, error) {
 func sessionBounds(files []lintedFile) lint.Bounds {
 	var out lint.Bounds
 	for _, x := range files {
-		if x.doc == nil {
-			continue
-		}
-		b, ok := x.doc.SessionBounds()
-		switch {
-		case !ok:
-		case out.From == "":
-			out = b
-		default:
-			out = lint.Bounds{MinMS: max(out.MinMS, b.MinMS), MaxMS: min(out.MaxMS, b.MaxMS), From: out.From + ", " + b.From}
+		for _, d := range x.docs {
+			b, ok := d.SessionBounds()
+			switch {
+			case !ok:
+			case out.From == "":
+				out = b
+			default:
+				out = lint.Bounds{MinMS: max(out.MinMS, b.MinMS), MaxMS: min(out.MaxMS, b.MaxMS), From: out.From + ", " + b.From}
+			}
 		}
 	}
 	return out

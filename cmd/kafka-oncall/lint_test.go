@@ -58,6 +58,20 @@ func TestLintJSON(t *testing.T) {
 	}
 }
 
+// A finding in YAML stands at its line in every output, with the part of the file.
+func TestLintYAML(t *testing.T) {
+	for _, o := range []string{"text", "github", "json"} {
+		t.Run(o, func(t *testing.T) {
+			r := linted(t, "", "-o", o, "--per-record", "50ms", "application.yml", "cluster.yaml", "missing.yaml")
+			t.Chdir("../..")
+			golden(t, "lint.yaml."+o+".txt", r.stdout)
+			if r.code != 2 {
+				t.Errorf("code %d, %s", r.code, r.stderr)
+			}
+		})
+	}
+}
+
 func TestLintExitCodes(t *testing.T) {
 	long := filepath.Join(t.TempDir(), "long.properties")
 	if err := os.WriteFile(long, []byte("a="+strings.Repeat("x", 70<<10)), 0o600); err != nil {
@@ -84,6 +98,10 @@ func TestLintExitCodes(t *testing.T) {
 		{"a huge file", strings.Repeat("a=1\n", 1<<20), "-", 2, "larger than 1024 kB"},
 		{"not Kafka's", "server.port=1\n", "-", 2, "say --kind"},
 		{"half an escape", `group.id=\u12`, "-", 2, "hexadecimal"},
+		{"YAML from standard input", "spring:\n  kafka.consumer.max-poll-records: 0\n", "-", 1, "stdin:2:3: error"},
+		{"YAML with nothing of Kafka's", "kind: Deployment\napiVersion: apps/v1\n", "-", 2, "stdin: holds no Kafka settings that are read (Deployment: no Kafka settings in it)"},
+		{"a chart's template", "---\na: {{ .Values.x }}\n", "-", 2, "helm template CHART"},
+		{"aliases shared by two parts", "a:\n  config: &c {session.timeout.ms: 45s}\nb: {config: *c}\nspring: 1\n", "-", 1, "1 error, 0 warnings"},
 		{"output", "", "-o xml fine.properties", 2, "wants text, json or github"},
 		{"version", "", "--kafka-version four fine.properties", 2, "not a Kafka version"},
 		{"old version", "", "--kafka-version 0.11 fine.properties", 2, "wants 2.0 or newer"},

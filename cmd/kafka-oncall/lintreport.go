@@ -26,15 +26,31 @@ type lintReport struct {
 	Advice   int              `json:"advice"`
 
 	unreadable int
+	// said are the findings so far, apart from their part: parts of a YAML file can
+	// share settings through an alias.
+	said map[lint.Finding]bool
 }
 
-// lintReportFile is one file: its kind, or why it could not be read.
+// lintReportFile is one file, or one part of a YAML file: its kind, or why it
+// could not be read.
 type lintReportFile struct {
-	File   string    `json:"file"`
-	Kind   lint.Kind `json:"kind,omitempty"`
-	Error  string    `json:"error,omitempty"`
-	Line   int       `json:"line,omitempty"`
-	Column int       `json:"column,omitempty"`
+	File string `json:"file"`
+	// Part and Line say where in a YAML file it stands, Skipped why it is not
+	// checked.
+	Part    string    `json:"part,omitempty"`
+	Kind    lint.Kind `json:"kind,omitempty"`
+	Skipped string    `json:"skipped,omitempty"`
+	Error   string    `json:"error,omitempty"`
+	Line    int       `json:"line,omitempty"`
+	Column  int       `json:"column,omitempty"`
+}
+
+// title is "orders.yaml: Kafka orders spec.kafka.config".
+func (f lintReportFile) title() string {
+	if f.Part == "" {
+		return place(f.File, 0, 0)
+	}
+	return place(f.File, 0, 0) + ": " + playbooks.Clean(f.Part, 200)
 }
 
 // take adds what there is to say about a file.
@@ -49,8 +65,24 @@ func (r *lintReport) take(x lintedFile, o lint.Options) {
 		r.unreadable++
 		return
 	}
-	r.Files = append(r.Files, lintReportFile{File: x.name, Kind: x.doc.Kind})
-	for _, f := range lint.Check(x.doc, o) {
+	for _, d := range x.docs {
+		r.check(d, o)
+	}
+}
+
+func (r *lintReport) check(d *lint.Doc, o lint.Options) {
+	f := lintReportFile{File: d.Name, Part: playbooks.Clean(d.Part, 200), Kind: d.Kind, Skipped: d.Skipped}
+	if d.Part != "" {
+		f.Line = d.Line
+	}
+	r.Files = append(r.Files, f)
+	for _, f := range lint.Check(d, o) {
+		same := f
+		same.Part = ""
+		if d.Part != "" && r.said[same] {
+			continue // through another alias
+		}
+		r.said[same] = true
 		r.Findings = append(r.Findings, f)
 		switch f.Severity {
 		case lint.Error:
@@ -86,11 +118,11 @@ func (a *app) writeLintText(r lintReport) error {
 			_, _ = fmt.Fprintf(a.stderr, "kafka-oncall: %s: %s\n", place(f.File, f.Line, f.Column), playbooks.Clean(f.Error, 500))
 		}
 	}
-	file := ""
+	var last lintReportFile
 	for _, f := range r.Findings {
-		if f.File != file {
-			file = f.File
-			p.line("%s (%s)", strong(place(file, 0, 0)), r.kind(file).Words())
+		if f.File != last.File || f.Part != last.Part {
+			last = r.file(f)
+			p.line("%s (%s)", strong(last.title()), last.Kind.Words())
 		}
 		key := f.Key
 		if key != "" {
@@ -101,30 +133,37 @@ func (a *app) writeLintText(r lintReport) error {
 			p.wrapped("    → ", f.Fix)
 		}
 	}
+	read := map[string]bool{}
 	for _, f := range r.Files {
-		if f.Error == "" && !r.mentions(f.File) {
-			p.line("%s: fine (%s)", place(f.File, 0, 0), f.Kind.Words())
+		switch {
+		case f.Error != "":
+			continue
+		case f.Skipped != "":
+			p.line("%s: not checked: %s", f.title(), playbooks.Clean(f.Skipped, 300))
+		case !r.mentions(f):
+			p.line("%s: fine (%s)", f.title(), f.Kind.Words())
 		}
+		read[f.File] = true
 	}
 	if len(r.Findings) > 0 {
-		p.line("%s, %s, %d advice in %s", playbooks.Count(r.Errors, "error"), playbooks.Count(r.Warnings, "warning"), r.Advice, playbooks.Count(len(r.Files)-r.unreadable, "file"))
+		p.line("%s, %s, %d advice in %s", playbooks.Count(r.Errors, "error"), playbooks.Count(r.Warnings, "warning"), r.Advice, playbooks.Count(len(read), "file"))
 	}
 	return p.err
 }
 
-// kind is what a file was read as.
-func (r lintReport) kind(file string) lint.Kind {
+// file is the file, or the part of it, that a finding is about.
+func (r lintReport) file(x lint.Finding) lintReportFile {
 	for _, f := range r.Files {
-		if f.File == file {
-			return f.Kind
+		if f.File == x.File && f.Part == x.Part {
+			return f
 		}
 	}
-	return ""
+	return lintReportFile{File: x.File, Part: x.Part}
 }
 
-func (r lintReport) mentions(file string) bool {
-	for _, f := range r.Findings {
-		if f.File == file {
+func (r lintReport) mentions(f lintReportFile) bool {
+	for _, x := range r.Findings {
+		if x.File == f.File && x.Part == f.Part {
 			return true
 		}
 	}

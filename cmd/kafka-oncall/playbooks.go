@@ -160,7 +160,7 @@ func writeBook(w io.Writer, b playbooks.Playbook) error {
 		p.field("only if", s.When)
 		p.wrapped("   ", s.Text)
 		for _, c := range s.Compute {
-			p.field(c.Name+" =", strings.TrimSpace(c.Expr+"   "+round(c.Round)))
+			p.field(c.Name+" =", strings.TrimSpace(c.Expr+"   "+only(c.When)+round(c.Round)))
 		}
 		p.field("$", s.Command)
 		if s.Avoid != nil {
@@ -180,6 +180,14 @@ func round(s string) string {
 	return "(round " + s + ")"
 }
 
+// only is the condition of a computed value.
+func only(when string) string {
+	if when == "" {
+		return ""
+	}
+	return "(only if " + when + ") "
+}
+
 func writeBookMarkdown(w io.Writer, b playbooks.Playbook) error {
 	e, _ := diagnose.Lookup(b.Class)
 	p := printer{w: w}
@@ -191,7 +199,7 @@ func writeBookMarkdown(w io.Writer, b playbooks.Playbook) error {
 		}
 		p.line("\n%s", strings.TrimSpace(s.Text))
 		for _, c := range s.Compute {
-			p.line("\n- `%s` = `%s` %s", c.Name, strings.TrimSpace(c.Expr), round(c.Round))
+			p.line("\n- `%s` = `%s` %s", c.Name, strings.TrimSpace(c.Expr), only(c.When)+round(c.Round))
 		}
 		if s.Command != "" {
 			p.line("\n```\n%s\n```", s.Command)

@@ -34,6 +34,9 @@ func clientSeries() map[diagnose.Signal][]string {
 		diagnose.SignalLastPoll: {
 			"kafka_consumer_consumer_metrics_last_poll_seconds_ago", "kafka_consumer_last_poll_seconds_ago", "org_apache_kafka_consumer_last_poll_seconds_ago",
 		},
+		diagnose.SignalPollIdle: {
+			"kafka_consumer_consumer_metrics_poll_idle_ratio_avg", "kafka_consumer_poll_idle_ratio_avg", "org_apache_kafka_consumer_poll_idle_ratio_avg",
+		},
 		diagnose.SignalLastHeartbeat: {
 			"kafka_consumer_consumer_coordinator_metrics_last_heartbeat_seconds_ago",
 			"kafka_consumer_coordinator_last_heartbeat_seconds_ago", "kafka_consumer_last_heartbeat_seconds_ago",

@@ -300,10 +300,11 @@ func (c *collection) beginClients(ctx context.Context) section[clientsResult] {
 	})
 }
 
-// beginPods looks for the pods behind the members' addresses.
+// beginPods looks for the pods behind the members' addresses and names.
 func (c *collection) beginPods(ctx context.Context) section[podsResult] {
 	p := c.r.metrics
-	hosts := c.ofMembers(func(_, host string) string { return host })
+	hosts := c.ofMembers(func(m aMember) string { return m.host })
+	names := diagnose.PodNames(append(c.ofMembers(func(m aMember) string { return m.instance }), c.clientIDs()...)...)
 	switch {
 	case p == nil:
 		return never(podsResult{reading: skipped("no Prometheus is configured")})
@@ -315,34 +316,37 @@ func (c *collection) beginPods(ctx context.Context) section[podsResult] {
 	}
 	fail := func(f failure) podsResult { return podsResult{reading: f.reading("prometheus", c.now())} }
 	return begin(c.r, "pods", fail, func() podsResult {
-		r, pods := p.Pods(ctx, c.q.At, c.q.metricsRange, hosts)
+		r, pods := p.Pods(ctx, c.q.At, c.q.metricsRange, hosts, names)
 		return podsResult{r, pods}
 	})
 }
 
 // clientIDs are those of the groups' members, present and past.
 func (c *collection) clientIDs() []string {
-	return c.ofMembers(func(client, _ string) string { return client })
+	return c.ofMembers(func(m aMember) string { return m.client })
 }
+
+// aMember is what says who a member is.
+type aMember struct{ client, host, instance string }
 
 // ofMembers collects something of the groups' members, present and past: sorted,
 // each once, bounded.
-func (c *collection) ofMembers(what func(client, host string) string) []string {
+func (c *collection) ofMembers(what func(m aMember) string) []string {
 	seen := map[string]bool{}
 	for _, g := range c.groups {
 		for _, s := range g.Snapshots {
 			for _, m := range s.Members {
-				seen[what(m.ClientID, m.Host)] = true
+				seen[what(aMember{m.ClientID, m.Host, m.InstanceID})] = true
 			}
 		}
 		for _, rec := range g.History.Records {
 			for _, m := range rec.Members {
-				seen[what(m.ClientID, m.Host)] = true
+				seen[what(aMember{m.ClientID, m.Host, m.InstanceID})] = true
 			}
 		}
 		for _, l := range c.watcher.Losses {
 			if l.Group == g.ID {
-				seen[what(l.ClientID, l.Host)] = true
+				seen[what(aMember{l.ClientID, l.Host, ""})] = true
 			}
 		}
 	}

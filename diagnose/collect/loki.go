@@ -1,10 +1,12 @@
 package collect
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -183,6 +185,7 @@ func (l *Loki) read(ctx context.Context, q question, now func() time.Time) lokiR
 	start := now()
 	rd := logs.NewReader(logs.Options{Now: q.At})
 	values, asked, full := lokiValues(q), 0, false
+	var failed []failure
 	for _, template := range l.cfg.Queries {
 		query, ok := bind(template, values)
 		if !ok {
@@ -191,15 +194,26 @@ func (l *Loki) read(ctx context.Context, q question, now func() time.Time) lokiR
 		asked++
 		n, err := l.query(ctx, query, q.sp.from.Add(-logMargin), q.At, rd)
 		if err != nil {
-			return lokiResult{reading: took(lokiFailure(err).reading(srcLoki, q.At), start, now())}
+			failed = append(failed, lokiFailure(err))
+			if ctx.Err() != nil {
+				break
+			}
+			continue
 		}
 		full = full || n >= l.cfg.MaxLines
+	}
+	if asked > 0 && len(failed) == asked {
+		return lokiResult{reading: took(failed[0].reading(srcLoki, q.At), start, now())}
 	}
 	if asked == 0 {
 		return lokiResult{reading: skipped("no log query fits this question: each needs a value that it does not name")}
 	}
 	out := lokiResult{text: rd.Text(), reading: took(ok(srcLoki, q.At), start, now())}
 	switch {
+	case len(failed) > 0:
+		// The others' lines still count.
+		out.reading.Status, out.reading.Hint = diagnose.StatusPartial, failed[0].hint
+		out.reading.Error = fmt.Sprintf("%d of %d queries failed: %s", len(failed), asked, failed[0].text)
 	case out.text.Lines == 0:
 		out.reading.Status, out.reading.Hint = diagnose.StatusEmpty, "the queries match no line; check loki.queries"
 	case full || out.text.Dropped > 0:
@@ -218,7 +232,12 @@ type lokiAnswer struct {
 	} `json:"data"`
 }
 
-type lokiStatusError struct{ code int }
+// lokiStatusError is an answer that is not 200. tooMany says that Loki refuses as
+// many lines as were asked for.
+type lokiStatusError struct {
+	code    int
+	tooMany bool
+}
 
 func (e *lokiStatusError) Error() string { return "status " + strconv.Itoa(e.code) }
 
@@ -242,7 +261,8 @@ func (l *Loki) query(ctx context.Context, query string, from, to time.Time, rd *
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
-		return 0, &lokiStatusError{resp.StatusCode}
+		b, _ := io.ReadAll(io.LimitReader(resp.Body, 2000))
+		return 0, &lokiStatusError{resp.StatusCode, bytes.Contains(b, []byte("max entries limit"))}
 	}
 	var a lokiAnswer
 	if err := json.NewDecoder(resp.Body).Decode(&a); err != nil {
@@ -291,11 +311,13 @@ func lokiFailure(err error) failure {
 	var syntax *json.SyntaxError
 	switch {
 	case errors.As(err, &status):
-		return lokiStatus(status.code)
+		return lokiStatus(status)
 	case errors.As(err, &large):
 		return failure{diagnose.StatusFailed, "the answer is larger than max_body_bytes", "narrow loki.queries"}
 	case errors.Is(err, errNoStreams):
 		return failure{diagnose.StatusFailed, err.Error(), "loki.queries wants log queries, not metric queries"}
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return failure{diagnose.StatusFailed, "the answer broke off", "ask again; a proxy may bound answers or their time"}
 	case errors.As(err, &syntax):
 		return failure{diagnose.StatusFailed, "the answer is not Loki's", "check loki.url"}
 	case errors.Is(err, context.DeadlineExceeded):
@@ -306,15 +328,23 @@ func lokiFailure(err error) failure {
 	return failure{diagnose.StatusUnreachable, "Loki cannot be reached", "check loki.url and http_client"}
 }
 
-func lokiStatus(code int) failure {
-	text := "Loki answered with status " + strconv.Itoa(code)
-	switch code {
-	case http.StatusUnauthorized, http.StatusForbidden:
+func lokiStatus(e *lokiStatusError) failure {
+	text := "Loki answered with status " + strconv.Itoa(e.code)
+	switch {
+	case e.code == http.StatusUnauthorized, e.code == http.StatusForbidden:
 		return failure{diagnose.StatusForbidden, text, "check loki.http_client; a tenant goes into http_headers as X-Scope-OrgID"}
-	case http.StatusBadRequest:
+	case e.tooMany:
+		return failure{diagnose.StatusFailed, text, "lower loki.max_lines to Loki's max_entries_limit_per_query"}
+	case e.code == http.StatusBadRequest:
 		return failure{diagnose.StatusFailed, text, "Loki refuses a query of loki.queries; try it in its own interface"}
-	case http.StatusNotFound:
+	case e.code == http.StatusNotFound:
 		return failure{diagnose.StatusFailed, text, "check loki.url; the path /loki/api/v1/query_range is added to it"}
+	case e.code == http.StatusTooManyRequests:
+		return failure{diagnose.StatusFailed, text, "Loki limits its queries; narrow loki.queries, and ask again later"}
+	case e.code == http.StatusGatewayTimeout:
+		return failure{diagnose.StatusTimeout, text, "narrow loki.queries: more labels in the selector, a line filter"}
+	case e.code >= 500:
+		return failure{diagnose.StatusUnreachable, text, "Loki or the proxy before it is in trouble; ask again later"}
 	}
 	return failure{diagnose.StatusFailed, text, ""}
 }

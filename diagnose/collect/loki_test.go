@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/kafka-oncall/kafka-oncall/diagnose"
+	"github.com/kafka-oncall/kafka-oncall/diagnose/logs"
 )
 
 var lokiAt = time.Date(2031, 3, 1, 10, 10, 0, 0, time.UTC)
@@ -72,6 +74,11 @@ func TestLokiFailuresAreReadings(t *testing.T) {
 	}{
 		"refused":         {one, 401, "secret text", diagnose.StatusForbidden, "X-Scope-OrgID"},
 		"bad query":       {one, 400, "parse error", diagnose.StatusFailed, "refuses a query"},
+		"too many lines":  {one, 400, "max entries limit per query exceeded, limit > max_entries_limit_per_query (5000 > 1000)", diagnose.StatusFailed, "lower loki.max_lines"},
+		"limited":         {one, 429, "too many outstanding requests", diagnose.StatusFailed, "limits its queries"},
+		"proxy's timeout": {one, 504, "", diagnose.StatusTimeout, "narrow loki.queries"},
+		"in trouble":      {one, 500, "", diagnose.StatusUnreachable, "ask again later"},
+		"cut answer":      {one, 200, `{"data":{"resultType":"streams","result":[{"values":[["1","x`, diagnose.StatusFailed, "broke off"},
 		"wrong path":      {one, 404, "", diagnose.StatusFailed, "loki.url"},
 		"no Loki":         {one, 200, "<html>", diagnose.StatusFailed, "loki.url"},
 		"a metric query":  {one, 200, `{"data":{"resultType":"matrix","result":[]}}`, diagnose.StatusFailed, "log queries"},
@@ -93,6 +100,54 @@ func TestLokiFailuresAreReadings(t *testing.T) {
 			}
 		})
 	}
+}
+
+// One query that fails takes nothing away from the others.
+func TestLokiKeepsWhatOtherQueriesFound(t *testing.T) {
+	got := readLoki(t, func(w http.ResponseWriter, r *http.Request) {
+		if strings.Contains(r.FormValue("query"), "broken") {
+			w.WriteHeader(http.StatusBadRequest)
+			return
+		}
+		fmt.Fprint(w, streams([2]string{"1930125660000000000", "[Consumer clientId=a, groupId=g] consumer poll timeout has expired."}))
+	}, LokiConfig{Queries: []string{`{app="broken"}`, `{app="fine"}`}}, lokiQuestion("g"))
+	if got.reading.Status != diagnose.StatusPartial || !strings.Contains(got.reading.Error, "1 of 2 queries failed: Loki answered with status 400") || len(got.text.Findings) != 1 {
+		t.Errorf("%+v", got)
+	}
+}
+
+// Streams come one after the other, each newest first, entries may carry a third
+// element, and lines may be as long as Loki lets them: the same lines give the
+// same findings as a file.
+func TestLokiReadsWhatAFileSays(t *testing.T) {
+	lines := []string{
+		"2031-03-01T10:01:00.000Z INFO [Consumer clientId=a, groupId=g] consumer poll timeout has expired.",
+		"2031-03-01T10:01:00.500Z INFO [Consumer clientId=a, groupId=g] Member a-1 sending LeaveGroup request to coordinator k:9092 due to consumer poll timeout has expired.",
+		"2031-03-01T10:01:20.000Z INFO [Consumer clientId=a, groupId=g] Successfully joined group with generation Generation{generationId=3, memberId='a-2', protocol='range'}",
+		"2031-03-01T10:01:21.000Z INFO " + strings.Repeat("x", 200<<10),
+	}
+	entry := func(i int) string {
+		at, _ := time.Parse(time.RFC3339, strings.Fields(lines[i])[0])
+		b, _ := json.Marshal([]any{fmt.Sprint(at.UnixNano()), lines[i], map[string]string{"level": "info"}})
+		return string(b)
+	}
+	body := fmt.Sprintf(`{"status":"success","data":{"resultType":"streams","result":[{"stream":{"pod":"b"},"values":[%s,%s]},{"stream":{"pod":"a"},"values":[%s,%s]}],"stats":{}}}`, entry(3), entry(1), entry(2), entry(0))
+	got := readLoki(t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, body) }, LokiConfig{Queries: []string{`{app="x"}`}}, lokiQuestion("g"))
+	rd := logs.NewReader(logs.Options{Now: lokiAt})
+	if err := rd.Add(strings.NewReader(strings.Join(lines, "\n") + "\n")); err != nil {
+		t.Fatal(err)
+	}
+	file := rd.Text()
+	if !got.reading.OK() || len(got.text.Findings) == 0 || !reflect.DeepEqual(kinds(got.text), kinds(file)) {
+		t.Errorf("%+v\n%v, the file gives\n%v", got.reading, kinds(got.text), kinds(file))
+	}
+}
+
+func kinds(x diagnose.LogText) (out []string) {
+	for _, f := range x.Findings {
+		out = append(out, fmt.Sprint(f.Kind, " ", f.First.UTC(), " ", f.Group))
+	}
+	return out
 }
 
 func TestLokiConfigNamesEachWrongKey(t *testing.T) {

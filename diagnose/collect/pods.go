@@ -32,22 +32,24 @@ const (
 	podHint  = "Let Prometheus scrape kube-state-metrics (kube_pod_info, with pod_ip) and cAdvisor; if it does, set prometheus.pod_selector to their labels. Clients outside Kubernetes have no pods."
 	// maxPods bounds the pods and the addresses that are asked for.
 	maxPods = 50
+	// maxPodNames bounds the names that are asked for: a few for each member.
+	maxPodNames = 200
 )
 
-// Pods reads the pods behind the members' addresses: one query to find them,
-// one for their containers. Addresses of hosts that several pods share (host
-// network) are left out.
-func (p *Prometheus) Pods(ctx context.Context, at time.Time, rng time.Duration, hosts []string) (diagnose.Reading, []diagnose.Pod) {
+// Pods reads the pods behind the members: one query to find them by address, one
+// by the names that members carry (see [diagnose.PodNames]), one for their
+// containers. Addresses that several pods share (host network) name none.
+func (p *Prometheus) Pods(ctx context.Context, at time.Time, rng time.Duration, hosts, names []string) (diagnose.Reading, []diagnose.Pod) {
 	ips := addresses(hosts)
-	if len(ips) == 0 {
+	if len(ips) == 0 && len(names) == 0 {
 		return diagnose.Reading{Status: diagnose.StatusSkipped, AsOf: at.UTC()}, nil
 	}
 	rng = max(rng.Round(time.Second), time.Minute)
-	a := p.ask(ctx, oneOfValues(podInfo, "pod_ip", ips).and(p.set.pods).overRange(rng), at)
+	a := p.findPods(ctx, at, rng, ips, names[:min(len(names), maxPodNames)])
 	if !a.reading.Usable() {
 		return a.reading, nil
 	}
-	pods, note := podsOf(a.matrix)
+	pods, note := podsOf(a.matrix, names)
 	if len(pods) == 0 {
 		if a.reading.Status == diagnose.StatusOK {
 			a.reading.Status, a.reading.Hint = diagnose.StatusNotExported, podHint
@@ -55,7 +57,8 @@ func (p *Prometheus) Pods(ctx context.Context, at time.Time, rng time.Duration, 
 		a.reading.Error = note
 		return a.reading, nil
 	}
-	r := p.podDetails(ctx, at, rng, pods)
+	exported := slices.ContainsFunc(a.matrix, func(s *model.SampleStream) bool { return s.Metric["exported_pod"] != "" })
+	r := p.podDetails(ctx, at, rng, pods, exported)
 	if note != "" && r.Status == diagnose.StatusOK {
 		r.Status, r.Error = diagnose.StatusPartial, note
 	}
@@ -64,11 +67,47 @@ func (p *Prometheus) Pods(ctx context.Context, at time.Time, rng time.Duration, 
 	return r, pods
 }
 
+// findPods asks kube_pod_info by address and by name. Where Prometheus scrapes
+// kube-state-metrics without honor_labels, the pod's name is in exported_pod.
+func (p *Prometheus) findPods(ctx context.Context, at time.Time, rng time.Duration, ips, names []string) answer {
+	var out answer
+	for _, q := range []struct {
+		label  string
+		values []string
+	}{{"pod_ip", ips}, {"pod", names}, {"exported_pod", names}} {
+		if len(q.values) == 0 || q.label == "exported_pod" && len(out.matrix) > 0 {
+			continue
+		}
+		a := p.ask(ctx, oneOfValues(podInfo, q.label, q.values).and(p.set.pods).overRange(rng), at)
+		if out.reading.Status == "" || !a.reading.Usable() {
+			out.reading = a.reading
+		}
+		for _, s := range a.matrix {
+			if !slices.ContainsFunc(out.matrix, func(o *model.SampleStream) bool { return o.Metric.Equal(s.Metric) }) {
+				out.matrix = append(out.matrix, s)
+			}
+		}
+		if !a.reading.Usable() {
+			return out
+		}
+	}
+	return out
+}
+
+// kubeLabel is a label of kube-state-metrics: without honor_labels Prometheus
+// moves the one that clashes with the target's own to exported_….
+func kubeLabel(m model.Metric, name model.LabelName) model.LabelValue {
+	if v := m["exported_"+name]; v != "" {
+		return v
+	}
+	return m[name]
+}
+
 // addresses takes the IP addresses out of the members' hosts (/10.1.2.3).
 func addresses(hosts []string) []string {
 	var out []string
 	for _, h := range hosts {
-		if h = strings.TrimPrefix(h, "/"); h != "" {
+		if h = diagnose.MemberAddress(h); h != "" {
 			out = append(out, h)
 		}
 	}
@@ -89,20 +128,21 @@ func oneOfValues(name, label string, values []string) selector {
 }
 
 // podsOf lists the pods that kube_pod_info knows, without those whose address
-// is shared at one time: pods on the host's network, or of two clusters.
-func podsOf(m model.Matrix) ([]diagnose.Pod, string) {
+// is shared at one time (pods on the host's network, or of two clusters), unless
+// they were asked for by name: those are listed without their address.
+func podsOf(m model.Matrix, names []string) ([]diagnose.Pod, string) {
 	by := map[string]*diagnose.Pod{}
 	for _, s := range m {
 		samples := clean(s.Values, 1)
 		if len(samples) == 0 {
 			continue
 		}
-		key := string(s.Metric["namespace"] + "/" + s.Metric["pod"] + "/" + s.Metric["pod_ip"] + "/" + s.Metric["uid"])
+		key := string(kubeLabel(s.Metric, "namespace") + "/" + kubeLabel(s.Metric, "pod") + "/" + s.Metric["pod_ip"] + "/" + s.Metric["uid"])
 		pod, ok := by[key]
 		if !ok {
 			pod = &diagnose.Pod{
-				Namespace: kubeName(s.Metric["namespace"]), Name: kubeName(s.Metric["pod"]), IP: kubeName(s.Metric["pod_ip"]),
-				Node: kubeName(s.Metric["node"]), FirstSeen: samples[0].T, Signals: map[diagnose.Signal]diagnose.Metric{},
+				Namespace: kubeName(kubeLabel(s.Metric, "namespace")), Name: kubeName(kubeLabel(s.Metric, "pod")), IP: kubeName(s.Metric["pod_ip"]),
+				Node: kubeName(kubeLabel(s.Metric, "node")), HostIP: kubeName(s.Metric["host_ip"]), FirstSeen: samples[0].T, Signals: map[diagnose.Signal]diagnose.Metric{},
 			}
 			by[key] = pod
 		}
@@ -116,11 +156,15 @@ func podsOf(m model.Matrix) ([]diagnose.Pod, string) {
 	var out []diagnose.Pod
 	shared := 0
 	for _, a := range by {
+		pod := *a
 		if sharesAddress(by, a) {
-			shared++
-			continue
+			if !slices.Contains(names, a.Name) {
+				shared++
+				continue
+			}
+			pod.IP = ""
 		}
-		out = append(out, *a)
+		out = append(out, pod)
 	}
 	sort.Slice(out, func(i, j int) bool {
 		a, b := out[i], out[j]
@@ -141,7 +185,7 @@ func kubeName(v model.LabelValue) string { return string(v[:min(len(v), 253)]) }
 
 func sharesAddress(by map[string]*diagnose.Pod, a *diagnose.Pod) bool {
 	for _, b := range by {
-		if a != b && a.IP == b.IP && !a.FirstSeen.After(b.LastSeen) && !b.FirstSeen.After(a.LastSeen) {
+		if a != b && a.IP == b.IP && a.IP != "" && !a.FirstSeen.After(b.LastSeen) && !b.FirstSeen.After(a.LastSeen) {
 			return true
 		}
 	}
@@ -149,7 +193,7 @@ func sharesAddress(by map[string]*diagnose.Pod, a *diagnose.Pod) bool {
 }
 
 // podDetails fills in what the containers did.
-func (p *Prometheus) podDetails(ctx context.Context, at time.Time, rng time.Duration, pods []diagnose.Pod) diagnose.Reading {
+func (p *Prometheus) podDetails(ctx context.Context, at time.Time, rng time.Duration, pods []diagnose.Pod, exported bool) diagnose.Reading {
 	series := podSeries()
 	names := []string{podStart}
 	for n := range series {
@@ -161,14 +205,23 @@ func (p *Prometheus) podDetails(ctx context.Context, at time.Time, rng time.Dura
 		wanted = append(wanted, pod.Name)
 	}
 	slices.Sort(wanted)
-	sel := oneOfValues(strings.Join(names, "|"), "pod", slices.Compact(wanted)).and(p.set.pods)
+	wanted = slices.Compact(wanted)
+	sel := oneOfValues(strings.Join(names, "|"), "pod", wanted).and(p.set.pods)
 	a := p.ask(ctx, sel.overRange(rng), at)
+	if exported && a.reading.Usable() {
+		// cAdvisor's series keep their labels; kube-state-metrics' were moved.
+		b := p.ask(ctx, oneOfValues(strings.Join(names, "|"), "exported_pod", wanted).and(p.set.pods).overRange(rng), at)
+		a.matrix = append(a.matrix, b.matrix...)
+		if !b.reading.Usable() {
+			a.reading = b.reading
+		}
+	}
 	for i := range pods {
 		for _, sig := range diagnose.PodSignals() {
 			pods[i].Signals[sig] = diagnose.Metric{Reading: a.reading}
 		}
 		for _, s := range a.matrix {
-			if string(s.Metric["pod"]) == pods[i].Name && string(s.Metric["namespace"]) == pods[i].Namespace {
+			if string(kubeLabel(s.Metric, "pod")) == pods[i].Name && string(kubeLabel(s.Metric, "namespace")) == pods[i].Namespace {
 				addPodSeries(&pods[i], series, s)
 			}
 		}
@@ -185,7 +238,7 @@ func (p *Prometheus) podDetails(ctx context.Context, at time.Time, rng time.Dura
 
 func addPodSeries(pod *diagnose.Pod, series map[string]diagnose.Signal, s *model.SampleStream) {
 	samples := clean(s.Values, 1)
-	name, container := string(s.Metric[model.MetricNameLabel]), string(s.Metric["container"])
+	name, container := string(s.Metric[model.MetricNameLabel]), string(kubeLabel(s.Metric, "container"))
 	switch {
 	case len(samples) == 0:
 	case name == podStart:
@@ -195,7 +248,7 @@ func addPodSeries(pod *diagnose.Pod, series map[string]diagnose.Signal, s *model
 	case container == "" || container == "POD":
 		// cAdvisor's sums over the pod, and its pause container.
 	default:
-		lset := map[string]string{"container": kubeName(s.Metric["container"])}
+		lset := map[string]string{"container": kubeName(kubeLabel(s.Metric, "container"))}
 		if v := s.Metric["reason"]; v != "" {
 			lset["reason"] = clip(string(v))
 		}

@@ -30,7 +30,7 @@ func TestPods(t *testing.T) {
 	l := newLab(t)
 	kube(l)
 	p := prom(t, l.st, PrometheusConfig{})
-	r, pods := p.Pods(t.Context(), lookAt, lookBack, []string{"/10.2.7.31", "10.2.7.31", "/10.9.9.9", ""})
+	r, pods := p.Pods(t.Context(), lookAt, lookBack, []string{"/10.2.7.31", "10.2.7.31", "/10.9.9.9", ""}, nil)
 	if !r.OK() || len(pods) != 1 || p.Stats().Requests != 2 || !strings.Contains(r.Source, "kube_pod_info") {
 		t.Fatalf("%+v %+v after %d queries", r, pods, p.Stats().Requests)
 	}
@@ -53,19 +53,70 @@ func TestPods(t *testing.T) {
 	}
 }
 
+// A pod is found by the name that a member carries, where its address is not the
+// one that the broker saw; on the host's network it is listed without an address.
+func TestPodsByName(t *testing.T) {
+	l := newLab(t)
+	kube(l)
+	names := diagnose.PodNames("orders-consumer-deployment-7f8b9c6d5-x2x9z-1", "consumer-orders-1")
+	p := prom(t, l.st, PrometheusConfig{})
+	r, pods := p.Pods(t.Context(), lookAt, lookBack, []string{"/192.168.0.9"}, names)
+	if !r.OK() || len(pods) != 1 || pods[0].Namespace != "shop" || len(pods[0].Signals[diagnose.SignalPodRestarts].Series) != 1 || p.Stats().Requests != 3 {
+		t.Fatalf("%+v %+v after %d queries", r, pods, p.Stats().Requests)
+	}
+	l = newLab(t)
+	const ten = 10 * time.Minute
+	l.put(`kube_pod_info{namespace="shop",pod="orders-0",pod_ip="10.2.0.3",host_ip="10.2.0.3",host_network="true"}`, ten, 0, 1)
+	l.put(`kube_pod_info{namespace="other",pod="agent-x",pod_ip="10.2.0.3",host_ip="10.2.0.3",host_network="true"}`, ten, 0, 1)
+	_, pods = prom(t, l.st, PrometheusConfig{}).Pods(t.Context(), lookAt, lookBack, []string{"/10.2.0.3"}, []string{"orders-0"})
+	if len(pods) != 1 || pods[0].Name != "orders-0" || pods[0].IP != "" || pods[0].HostIP != "10.2.0.3" {
+		t.Errorf("%+v", pods)
+	}
+}
+
+// Without honor_labels Prometheus moves the labels that clash with those of
+// kube-state-metrics' own pod; cAdvisor's stay.
+func TestPodsWithMovedLabels(t *testing.T) {
+	l := newLab(t)
+	const ten, moved = 10 * time.Minute, `namespace="monitoring",pod="kube-state-metrics-0",container="ksm",exported_namespace="shop",exported_pod="orders-0"`
+	l.put(`kube_pod_info{`+moved+`,pod_ip="10.2.7.31",uid="u1"}`, ten, 0, 1)
+	l.put(`kube_pod_container_status_restarts_total{`+moved+`,exported_container="app"}`, ten, 0, 2)
+	l.put(`container_cpu_cfs_periods_total{namespace="shop",pod="orders-0",container="app"}`, ten, 0, 600)
+	for _, by := range [][2][]string{{{"/10.2.7.31"}, nil}, {nil, {"orders-0"}}} {
+		r, pods := prom(t, l.st, PrometheusConfig{}).Pods(t.Context(), lookAt, lookBack, by[0], by[1])
+		if !r.OK() || len(pods) != 1 || pods[0].Namespace != "shop" || pods[0].Name != "orders-0" {
+			t.Fatalf("%+v %+v", r, pods)
+		}
+		for _, sig := range []diagnose.Signal{diagnose.SignalPodRestarts, diagnose.SignalPodPeriods} {
+			if m := pods[0].Signals[sig]; len(m.Series) != 1 || m.Series[0].Labels["container"] != "app" {
+				t.Errorf("%s: %+v", sig, m)
+			}
+		}
+	}
+}
+
+// Java writes IPv6 addresses in full.
+func TestPodsByIPv6(t *testing.T) {
+	l := newLab(t)
+	l.put(`kube_pod_info{namespace="shop",pod="a-0",pod_ip="2001:db8::1f"}`, 10*time.Minute, 0, 1)
+	if _, pods := prom(t, l.st, PrometheusConfig{}).Pods(t.Context(), lookAt, lookBack, []string{"/2001:db8:0:0:0:0:0:1f"}, nil); len(pods) != 1 {
+		t.Errorf("%+v", pods)
+	}
+}
+
 // An address that several pods hold at once names none of them; one that was
 // handed on names the pod of the time.
 func TestPodsThatShareAnAddress(t *testing.T) {
 	l := newLab(t)
 	kube(l)
 	l.put(`kube_pod_info{namespace="other",pod="agent-x",pod_ip="10.2.7.31",node="n",host_network="true"}`, 10*time.Minute, 0, 1)
-	if r, pods := prom(t, l.st, PrometheusConfig{}).Pods(t.Context(), lookAt, lookBack, []string{"/10.2.7.31"}); len(pods) != 0 || r.Error == "" {
+	if r, pods := prom(t, l.st, PrometheusConfig{}).Pods(t.Context(), lookAt, lookBack, []string{"/10.2.7.31"}, nil); len(pods) != 0 || r.Error == "" {
 		t.Errorf("%+v %+v", r, pods)
 	}
 	l = newLab(t)
 	l.put(`kube_pod_info{namespace="shop",pod="a",pod_ip="10.2.7.31"}`, 10*time.Minute, 6*time.Minute, 1)
 	l.put(`kube_pod_info{namespace="shop",pod="b",pod_ip="10.2.7.31"}`, 5*time.Minute, 0, 1)
-	if r, pods := prom(t, l.st, PrometheusConfig{}).Pods(t.Context(), lookAt, lookBack, []string{"/10.2.7.31"}); !r.OK() || len(pods) != 2 {
+	if r, pods := prom(t, l.st, PrometheusConfig{}).Pods(t.Context(), lookAt, lookBack, []string{"/10.2.7.31"}, nil); !r.OK() || len(pods) != 2 {
 		t.Errorf("%+v %+v", r, pods)
 	}
 }
@@ -73,10 +124,10 @@ func TestPodsThatShareAnAddress(t *testing.T) {
 func TestPodsWithoutKubernetes(t *testing.T) {
 	l := newLab(t)
 	p := prom(t, l.st, PrometheusConfig{})
-	if r, _ := p.Pods(t.Context(), lookAt, lookBack, []string{"/10.2.7.31"}); r.Status != diagnose.StatusNotExported || r.Hint == "" {
+	if r, _ := p.Pods(t.Context(), lookAt, lookBack, []string{"/10.2.7.31"}, nil); r.Status != diagnose.StatusNotExported || r.Hint == "" {
 		t.Errorf("%+v", r)
 	}
-	if r, _ := p.Pods(t.Context(), lookAt, lookBack, nil); r.Status != diagnose.StatusSkipped || p.Stats().Requests != 1 {
+	if r, _ := p.Pods(t.Context(), lookAt, lookBack, nil, nil); r.Status != diagnose.StatusSkipped || p.Stats().Requests != 1 {
 		t.Errorf("%+v", r)
 	}
 }

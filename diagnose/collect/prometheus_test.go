@@ -338,6 +338,9 @@ func TestClientCases(t *testing.T) {
 		}, []string{`x"}[1m] or up{a="\`}, diagnose.StatusOK, 1, ""},
 		{"nobody asked", PrometheusConfig{}, func(lab) {}, nil, diagnose.StatusSkipped, 0, ""},
 		{"no client exports", PrometheusConfig{}, func(lab) {}, []string{"a"}, diagnose.StatusNotExported, 0, "JMX exporter"},
+		{"how idle its polls are", PrometheusConfig{}, func(l lab) {
+			l.put(`kafka_consumer_poll_idle_ratio_avg{client_id="a",kafka_version="4.4.0"}`, 5*time.Minute, 0, 0.04)
+		}, []string{"a"}, diagnose.StatusOK, 1, ""},
 		{"void poll metric", PrometheusConfig{}, func(l lab) {
 			l.put(beat+`{client_id="a"}`, 5*time.Minute, 0, 1)
 			l.put(poll+`{client_id="a"}`, 5*time.Minute, 0, math.NaN())
@@ -350,6 +353,11 @@ func TestClientCases(t *testing.T) {
 			r, clients := prom(t, l.st, tc.cfg).Clients(t.Context(), lookAt, lookBack, tc.ids)
 			if r.Status != tc.want || len(clients) != tc.n || !strings.Contains(r.Hint, tc.text) {
 				t.Errorf("%+v, %d clients %+v", r, len(clients), clients)
+			}
+			if tc.name == "how idle its polls are" {
+				if _, v := sum(clients[0].Signals[diagnose.SignalPollIdle]); v != 0.04 {
+					t.Errorf("%+v", clients[0])
+				}
 			}
 			if tc.name == "void poll metric" && clients[0].Signals[diagnose.SignalPollMax].Status != diagnose.StatusEmpty {
 				t.Errorf("%+v: the series is there, it holds no value", clients[0].Signals[diagnose.SignalPollMax].Reading)

@@ -61,7 +61,7 @@ type metricsReader interface {
 	Brokers(ctx context.Context, at time.Time, rng time.Duration, known []BrokerInfo) PrometheusResult
 	Clients(ctx context.Context, at time.Time, rng time.Duration, clientIDs []string) (diagnose.Reading, []diagnose.Client)
 	Groups(ctx context.Context, at time.Time, rng time.Duration, ids []string) diagnose.ExportedGroups
-	Pods(ctx context.Context, at time.Time, rng time.Duration, hosts []string) (diagnose.Reading, []diagnose.Pod)
+	Pods(ctx context.Context, at time.Time, rng time.Duration, hosts, names []string) (diagnose.Reading, []diagnose.Pod)
 }
 
 // NewRunner prepares a Runner.

@@ -50,7 +50,7 @@ func (m *fakeMetrics) Groups(_ context.Context, at time.Time, _ time.Duration, i
 	return diagnose.ExportedGroups{Reading: ok("prometheus", at), Groups: []diagnose.ExportedGroup{{ID: ids[0], Exporter: "kminion"}}}
 }
 
-func (m *fakeMetrics) Pods(_ context.Context, at time.Time, _ time.Duration, hosts []string) (diagnose.Reading, []diagnose.Pod) {
+func (m *fakeMetrics) Pods(_ context.Context, at time.Time, _ time.Duration, hosts, _ []string) (diagnose.Reading, []diagnose.Pod) {
 	m.hosts = hosts
 	return ok("prometheus", at), nil
 }

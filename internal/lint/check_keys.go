@@ -43,13 +43,17 @@ func (c *checker) passesOn() bool { return c.doc.Kind != Librdkafka }
 func (c *checker) keys() {
 	seen := map[string]*setting{}
 	for _, s := range c.doc.settings {
-		if s.foreign || c.allowed(s.Key) {
+		if s.foreign || s.inherited || c.allowed(s.Key) {
 			continue
 		}
 		id := s.Section + "\x00" + s.Key
 		if first := seen[id]; first != nil {
+			counts := "this later line counts"
+			if c.doc.yaml {
+				counts = "some readers of YAML refuse that, for others this later line counts"
+			}
 			c.add(Warning, s, note{check: "duplicate-key", message: fmt.Sprintf(
-				"stands here twice, first in line %d with %q; this later line counts", first.Line, c.shown(first)),
+				"stands here twice, first in line %d with %q; %s", first.Line, c.shown(first), counts),
 				fix: "keep one of them"})
 		}
 		seen[id] = s

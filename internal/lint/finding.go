@@ -26,7 +26,9 @@ const (
 
 // Finding is one thing to know about one key.
 type Finding struct {
-	File     string   `json:"file"`
+	File string `json:"file"`
+	// Part is where in a YAML file the settings stand.
+	Part     string   `json:"part,omitempty"`
 	Line     int      `json:"line"`
 	Column   int      `json:"column"`
 	Severity Severity `json:"severity"`
@@ -97,6 +99,12 @@ func (v Version) String() string { return fmt.Sprintf("%d.%d", v.Major, v.Minor)
 
 // Check reports what is wrong with a file, in the order of its lines.
 func Check(d *Doc, o Options) []Finding {
+	if d.Skipped != "" {
+		return nil
+	}
+	if !o.Version.Known() {
+		o.Version = d.version
+	}
 	if o.Bounds == (Bounds{}) {
 		o.Bounds = Bounds{MinMS: 6000, MaxMS: 1800000}
 	}
@@ -132,8 +140,11 @@ type checker struct {
 type note struct{ check, message, fix, source string }
 
 func (c *checker) add(sev Severity, s *setting, n note) {
+	if s != nil && s.inherited {
+		return
+	}
 	f := Finding{
-		File: c.doc.Name, Severity: sev, Check: n.check, Message: playbooks.Clean(n.message, 700),
+		File: c.doc.Name, Part: playbooks.Clean(c.doc.Part, 200), Severity: sev, Check: n.check, Message: playbooks.Clean(n.message, 700),
 		Fix: playbooks.Clean(n.fix, 300), Source: n.source,
 	}
 	if s != nil {

@@ -48,9 +48,18 @@ func (k Kind) roles() []string {
 
 // Doc is a file that was read.
 type Doc struct {
-	Name     string
-	Kind     Kind
+	Name string
+	Kind Kind
+	// Part says where in a YAML file the settings stand; empty for other files.
+	Part string
+	// Line is where that is.
+	Line int
+	// Skipped says why a part of a YAML file is not checked.
+	Skipped  string
 	settings []*setting
+	yaml     bool
+	// version is what the file itself names, for example Strimzi's spec.kafka.version.
+	version Version
 }
 
 // Parse reads a file. An empty kind is told from the keys. The error is a
@@ -93,6 +102,10 @@ func tell(data []byte) (Kind, error) {
 	if err != nil {
 		return "", err
 	}
+	return tellEntries(entries)
+}
+
+func tellEntries(entries []properties.Entry) (Kind, error) {
 	score := map[Kind]int{}
 	for _, e := range entries {
 		switch {

@@ -21,6 +21,9 @@ type setting struct {
 	foreign bool
 	// misplaced says that it is Kafka's key where Spring does not look for it.
 	misplaced bool
+	// inherited says that it stands in another document of the file, where it is
+	// checked.
+	inherited bool
 	// duration says that the value is a Spring duration.
 	duration bool
 }
@@ -214,14 +217,16 @@ func (s scope) text(name string) string {
 	return k.value
 }
 
-// first returns the first of the keys that the file sets.
+// first returns the first of the keys that the file sets, one of this document
+// before one that it inherits: what is wrong with both belongs there.
 func (s scope) first(names ...string) *setting {
+	var out *setting
 	for _, n := range names {
-		if x := s.set[n]; x != nil {
-			return x
+		if x := s.set[n]; x != nil && (out == nil || out.inherited && !x.inherited) {
+			out = x
 		}
 	}
-	return nil
+	return out
 }
 
 // unsure says that one of the keys is filled in later, so that nothing can be

@@ -59,7 +59,7 @@ type char struct {
 
 // ParseJava reads a Java .properties file.
 func ParseJava(data []byte) ([]Entry, error) {
-	lines, err := split(data)
+	lines, err := Lines(data)
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +93,7 @@ func ParseJava(data []byte) ([]Entry, error) {
 // librdkafka do: nothing is escaped, and spaces around key and value go away.
 // Lines such as [default] name a section.
 func ParsePlain(data []byte) ([]Entry, error) {
-	lines, err := split(data)
+	lines, err := Lines(data)
 	if err != nil {
 		return nil, err
 	}
@@ -125,8 +125,9 @@ func ParsePlain(data []byte) ([]Entry, error) {
 	return out, nil
 }
 
-// split checks the text and cuts it into lines at \n, \r and \r\n.
-func split(data []byte) ([]string, error) {
+// Lines checks that the bytes are the text of a configuration file and cuts it
+// at \n, \r and \r\n. A byte order mark is dropped.
+func Lines(data []byte) ([]string, error) {
 	if len(data) > MaxBytes {
 		return nil, &Error{Message: fmt.Sprintf("is larger than %d kB: this is no configuration file", MaxBytes>>10)}
 	}

@@ -6,6 +6,8 @@ func Functions() map[string]any {
 		"sessions_planned": func(consumers, followers float64) float64 { return Sessions(consumers, followers, DeploySurge) },
 		"skew_for":         SkewFor,
 		"slots_for":        Slots,
+		"arrival_slots":    ArrivalSlots,
+		"slots_wanted":     SlotsWanted,
 		"cache_bytes":      CacheBytes,
 		"fit_records":      FitRecords,
 		"max_heartbeat":    MaxHeartbeat,

@@ -29,6 +29,9 @@ const (
 	Skew      = 1.25
 	// SkewBelow is where SkewSmall ends.
 	SkewBelow = 300
+	// DeadSeconds is how long the session of a client that is gone keeps its slot
+	// at least (constant MinIncrementalFetchSessionEvictionMs, KIP-227).
+	DeadSeconds = 120
 	// SessionBytes and PartitionBytes are the heap that a session, and each
 	// partition cached in it, takes on a broker (measured on 4.4.0).
 	SessionBytes   = 270
@@ -79,6 +82,18 @@ func Sessions(consumers, followers, surge float64) float64 {
 func Want(sessions float64) float64 {
 	sessions = finite(sessions)
 	return sessions * SkewFor(sessions)
+}
+
+// ArrivalSlots is the number of slots that dead sessions hold while so many
+// short-lived clients arrive in a second: each leaves one, for DeadSeconds.
+func ArrivalSlots(perSecond float64) float64 {
+	return finite(perSecond) * DeadSeconds
+}
+
+// SlotsWanted is the whole sum: the sessions planned for, with room, and what
+// short-lived clients leave behind (0 where their number is not known).
+func SlotsWanted(sessions, arrivalsPerSecond float64) float64 {
+	return Slots(Want(sessions) + ArrivalSlots(arrivalsPerSecond))
 }
 
 // Slots rounds up to a multiple of Shards, never below Kafka's default and

@@ -55,6 +55,19 @@ func TestCapacityLosesTheRestSince38(t *testing.T) {
 	}
 }
 
+// 1,657 sessions planned want 2,071.25 slots; each short-lived client a second
+// leaves one dead session for 120 s.
+func TestShortLivedClientsTakeSlotsFor120Seconds(t *testing.T) {
+	for rate, want := range map[float64]float64{0: 2072, 0.006: 2072, 0.5: 2136, 2: 2312, -1: 2072, 1e12: MaxSlots} {
+		if got := SlotsWanted(1657, rate); got != want {
+			t.Errorf("%v a second: %v, want %v", rate, got, want)
+		}
+	}
+	if got := SlotsWanted(1657, math.NaN()); got != 2072 {
+		t.Errorf("not a number: %v", got)
+	}
+}
+
 func TestCacheBytes(t *testing.T) {
 	if got := CacheBytes(10000, 50); got != 51_200_000 {
 		t.Errorf("10,000 sessions of 50 partitions: %v", got)

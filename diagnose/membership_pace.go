@@ -1,0 +1,220 @@
+package diagnose
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// pace is how long a member takes for one record.
+type pace struct {
+	// perRecord is the processing time, 0 = unknown; by says where it is from.
+	perRecord time.Duration
+	by        string
+	// atMost bounds it where the member may have waited for records, 0 = unknown.
+	atMost time.Duration
+	// missing says what would have been needed to know it.
+	missing string
+}
+
+const (
+	// busyIdleRatio is the poll-idle-ratio-avg up to which a Java consumer counts
+	// as busy all the time. One that waits for every record shows 0.5, not 1: the
+	// metric divides by the time between two polls, which holds the last poll
+	// itself (measured on 3.9.2 and 4.4.0: 0.48 to 0.51 while idle).
+	busyIdleRatio = 0.1
+	// paceSpan is how far around the stall a pace is looked for.
+	paceSpan = 10 * time.Minute
+	// paceRequests is the number of commit requests that a pace is taken from.
+	paceRequests = 4
+)
+
+// timePerRecord measures the processing time a record. Commits show it only while
+// the next record was waiting, else they show the producers' pace. Proof of that
+// is a lag above zero, or the client's own word that poll() hardly waits. The
+// stall makes a lag of its own, so whoever works it off is measured as well.
+func (l *loss) timePerRecord() pace {
+	c := l.paceClient()
+	before, ok := l.committed(l.m.ID, l.ownRequests())
+	switch {
+	case ok && l.backlog(before.from, before.to):
+		return pace{perRecord: before.each(), by: "its commits while the group had a backlog"}
+	case ok && c.busy(before.from, before.to):
+		return pace{perRecord: before.each(), by: "its commits while its poll-idle-ratio-avg shows that it had no pause"}
+	}
+	if after, ok := l.workedOff(); ok {
+		return pace{perRecord: after.each(), by: "commits on its partitions while the backlog of the stall was worked off"}
+	}
+	p := pace{missing: l.paceMissing(ok, before, c)}
+	if ok {
+		p.atMost = before.each()
+	}
+	return p
+}
+
+// progress is how many records were done in a span.
+type progress struct {
+	from, to time.Time
+	records  int64
+}
+
+func (p progress) each() time.Duration { return p.to.Sub(p.from) / time.Duration(max(1, p.records)) }
+
+// ownRequests are the last commits of the member before its silence.
+func (l *loss) ownRequests() []int {
+	if !l.sil.known {
+		return nil
+	}
+	own := l.s.requests(l.m.ID, time.Time{}, l.sil.last)
+	return own[max(0, len(own)-paceRequests):]
+}
+
+// committed adds up what a member's requests moved on; ok is false for fewer than
+// three requests or no record.
+func (l *loss) committed(id string, reqs []int) (progress, bool) {
+	if len(reqs) < minRhythm {
+		return progress{}, false
+	}
+	p := progress{from: l.commitAt(reqs[0]), to: l.commitAt(reqs[len(reqs)-1])}
+	first, last := map[TopicPartition]int64{}, map[TopicPartition]int64{}
+	for i, c := range l.s.g.History.Commits {
+		if l.s.owners[i] != id || c.At.Before(p.from.Add(-sameRequest)) || c.At.After(p.to) {
+			continue
+		}
+		if _, ok := first[c.TopicPartition]; !ok {
+			first[c.TopicPartition] = c.Offset
+		}
+		last[c.TopicPartition] = c.Offset
+	}
+	for tp, a := range first {
+		p.records += max(0, last[tp]-a)
+	}
+	return p, p.records > 0 && p.to.After(p.from)
+}
+
+// workedOff measures the member that took over the lost one's partitions, as long
+// as lag was seen.
+func (l *loss) workedOff() (progress, bool) {
+	if !l.s.hasRecords() || !l.s.g.LagReading.Usable() {
+		return progress{}, false
+	}
+	end := l.lagUntil()
+	for _, id := range l.successors(end) {
+		reqs := l.s.requests(id, l.by, end)
+		if p, ok := l.committed(id, reqs[:min(len(reqs), 3*paceRequests)]); ok && l.backlog(p.from, p.to) {
+			return p, true
+		}
+	}
+	return progress{}, false
+}
+
+// lagUntil is the last look after the drop up to which lag never was zero.
+func (l *loss) lagUntil() time.Time {
+	end := l.by
+	for _, p := range l.s.g.Lag {
+		switch {
+		case !p.At.After(l.by):
+		case p.Total <= 0 || p.At.Sub(l.by) > paceSpan:
+			return end
+		default:
+			end = p.At
+		}
+	}
+	return end
+}
+
+// successors are the members that committed on the lost one's partitions, in the
+// order in which they began.
+func (l *loss) successors(end time.Time) []string {
+	var out []string
+	for i, c := range l.s.g.History.Commits {
+		id := l.s.owners[i]
+		if c.At.After(l.by) && !c.At.After(end) && id != "" && !slices.Contains(out, id) && slices.Contains(l.m.Partitions, c.TopicPartition) {
+			out = append(out, id)
+		}
+	}
+	return out
+}
+
+// paceClient is the client behind the member, nil when it cannot be told.
+func (l *loss) paceClient() *Client {
+	if !l.s.f.e.ClientsReading.Usable() {
+		return nil
+	}
+	c, _ := l.pickClient()
+	return c
+}
+
+// busy says that every poll-idle-ratio-avg in the span shows a client that had
+// the next record at once.
+func (c *Client) busy(from, to time.Time) bool {
+	high, n := c.idleRatio(from, to)
+	return n > 0 && high <= busyIdleRatio
+}
+
+// idleRatio is the highest poll-idle-ratio-avg that was scraped in a span or at
+// most a minute after it (the metric looks back over 30 to 60 s), and how many
+// there were.
+func (c *Client) idleRatio(from, to time.Time) (high float64, n int) {
+	if c == nil || !c.Signals[SignalPollIdle].Usable() {
+		return 0, 0
+	}
+	for _, ch := range chains(c.Signals[SignalPollIdle]) {
+		for _, x := range ch {
+			if !x.T.Before(from) && !x.T.After(to.Add(pollMemory)) {
+				high, n = max(high, x.V), n+1
+			}
+		}
+	}
+	return high, n
+}
+
+// paceMissing says what stands between the evidence and a time per record.
+func (l *loss) paceMissing(ok bool, before progress, c *Client) string {
+	var why []string
+	switch {
+	case !l.sil.known:
+		why = append(why, "its commits are not known")
+	case !ok:
+		why = append(why, fmt.Sprintf("it did not commit new records %d times before it fell silent", minRhythm))
+	case !l.s.g.LagReading.Usable():
+		why = append(why, "the group's lag at that time was not read, so its commits may show the producers' pace")
+	case l.lagFree(before.from, before.to):
+		why = append(why, "the group had no backlog, so its commits show the producers' pace")
+	default:
+		why = append(why, "lag was not looked at twice while it committed, so its commits may show the producers' pace")
+	}
+	_, n := c.idleRatio(l.quietSince().Add(-paceSpan), l.quietSince())
+	switch {
+	case c == nil:
+		why = append(why, "no client metrics of it were found")
+	case n == 0:
+		why = append(why, "its poll-idle-ratio-avg is not in Prometheus")
+	default:
+		why = append(why, "its poll-idle-ratio-avg shows that it waited for records")
+	}
+	return strings.Join(why, "; ")
+}
+
+// lagFree says that a look before or in a span saw no lag.
+func (l *loss) lagFree(from, to time.Time) bool {
+	return slices.ContainsFunc(l.s.g.Lag, func(p LagPoint) bool {
+		return p.Total <= 0 && !p.At.Before(from.Add(-time.Minute)) && !p.At.After(to)
+	})
+}
+
+// backlog says that the group's lag was above zero before and in a span, in two
+// looks at least. Later looks do not count: the stall makes a lag of its own.
+func (l *loss) backlog(from, to time.Time) bool {
+	if !l.s.g.LagReading.Usable() || l.lagFree(from, to) {
+		return false
+	}
+	seen := 0
+	for _, p := range l.s.g.Lag {
+		if !p.At.Before(from.Add(-time.Minute)) && !p.At.After(to) {
+			seen++
+		}
+	}
+	return seen >= 2
+}
