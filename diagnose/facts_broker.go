@@ -22,6 +22,9 @@ type brokerFacts struct {
 	// when unknown.
 	slots, capacity int
 	counters        map[Signal]counter
+	// pairs are evictions and the errors that follow from them, worked out on
+	// demand.
+	pairs *pairs
 }
 
 func newBrokerFacts(f *facts, b *Broker) *brokerFacts {

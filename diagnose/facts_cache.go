@@ -47,6 +47,27 @@ func (c cache) below(share float64) bool {
 	return c.demand.high >= 0 && float64(c.demand.high) <= share*c.capacity
 }
 
+// connectionsPerClient is how many connections a client of a group may have to one
+// broker: for metadata, for fetches, and to its coordinator.
+const connectionsPerClient = 3
+
+// countedLow says that topology counts too few clients to fill the cache, and that
+// nothing tells of others: no more connections than those clients may have, and
+// hardly a fetch that is a full one, as far as that is visible. A client that was
+// refused sends nothing else.
+func (b *brokerFacts) countedLow(c cache) bool {
+	if b.Demand.Status != StatusOK || c.demand.low < 0 || float64(c.demand.low) >= b.f.l.NearShare*c.capacity {
+		return false
+	}
+	if c.shareKnown && c.share >= overflowSeen {
+		return false
+	}
+	return c.demand.high <= connectionsPerClient*c.demand.low+connectionsBeside
+}
+
+// connectionsBeside are those of brokers, exporters and admin tools.
+const connectionsBeside = 10
+
 // unknownSize answers for rules that need the capacity and the fill.
 func (b *brokerFacts) unknownSize(c cache) (Outcome, bool) {
 	switch {

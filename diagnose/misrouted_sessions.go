@@ -157,7 +157,7 @@ func signFull(b *brokerFacts) (sign, bool) {
 		return sign{}, false
 	}
 	words := fmt.Sprintf("%s on several brokers, while at most %s a session and the cache holds %s", plural(e, "session error", "session errors"), plural(c.demand.high, "client needs", "clients need"), count(c.capacity))
-	return sign{words, cite(b.path("demand"), words, b.Demand.Reading), true}, true
+	return sign{words, b.cite(SignalErrors70, words), true}, true
 }
 
 func misrouted(b *brokerFacts, signs []sign) Outcome {

@@ -114,7 +114,7 @@ func burstToCome(b *brokerFacts, x burst, age time.Duration) Outcome {
 	case !back && b.Awaited != nil && *b.Awaited == 0:
 		return no("no partition is to come back to it: it is the preferred leader of none that another broker leads")
 	case back && (!b.lead.known || !b.sc.last().Before(b.lead.settled(b.sc.every, b.f.pollGap()))):
-		return no("started %s ago and leads partitions again, without a session error", span(age))
+		return no("started %s ago and leads partitions again, without a session error%s", span(age), b.butEvicted())
 	case back && b.lead.before <= 0:
 		return no("no session error, and it is not known to have led partitions before its start: these may be new ones")
 	}
@@ -130,6 +130,14 @@ func burstToCome(b *brokerFacts, x burst, age time.Duration) Outcome {
 	o.Summary = fmt.Sprintf("Broker %d started at %s and leads no partition yet. When leadership returns, each consumer gets one FETCH_SESSION_ID_NOT_FOUND and carries on: the burst is still to come.", b.ID, clock(b.start))
 	o.Decides = "the return of leadership (preferred leader election), and silence after it"
 	return o
+}
+
+// butEvicted limits "without a session error" to those that no eviction explains.
+func (b *brokerFacts) butEvicted() string {
+	if b.counter(SignalErrors70).raw > 0 {
+		return " of its own: those there are came with evictions"
+	}
+	return ""
 }
 
 // burstSeen judges errors that fit a restart: going on, or over.
