@@ -23,7 +23,7 @@ type overrun struct {
 const (
 	// startedTogether: a broker that started before this one, or so soon after it,
 	// found its cache empty and evicted nobody.
-	startedTogether = 30 * time.Second
+	startedTogether = 10 * time.Second
 	// scrapeJitter is by how much the time of a sample may be ahead of its
 	// values: an exporter reads them after it was asked.
 	scrapeJitter = 5 * time.Second
