@@ -145,6 +145,27 @@ func misroutedCases() []synthCase {
 		{class, "full", "waves and one error per eviction on two brokers, for 9 clients", "the same, once the cache is full: looks like thrashing", MisroutedSessions, Confirmed, []Class{CacheThrash},
 			world(stable(1), few(2, thrash), few(3, thrash)).evidence()},
 		{class, "one-broker-storm", "NOT_LEADER goes on, on one broker only", "a stale address", MisroutedSessions, Likely, nil, world(stable(1), stable(2), storm(3, 700)).evidence()},
+		{class, "storm-just-begun", "NOT_LEADER on ListOffsets for a minute, 240 a second, on two brokers (measured: connections balanced, replicas on both)", "a balancer for connections", MisroutedSessions, Confirmed, []Class{Quiet},
+			func() Evidence {
+				a, b := stable(2), stable(3)
+				for _, x := range []*brokerSpec{&a, &b} {
+					x.events = map[Signal][]event{SignalNotLeaderList: goingOn(1200, 5*time.Second, time.Minute)}
+				}
+				return world(stable(1), a, b).evidence()
+			}()},
+		{class, "near-storm-too-short", "the same for 40 s: surely no longer than 25 s", "an election", Quiet, Confirmed, []Class{MisroutedSessions},
+			func() Evidence {
+				b := stable(3)
+				b.events = map[Signal][]event{SignalNotLeaderList: goingOn(1200, 5*time.Second, 40*time.Second)}
+				return world(stable(1), stable(2), b).evidence()
+			}()},
+		{class, "near-storm-at-return", "80 s of them, and leadership came back a minute ago: surely 15 s since", "a restart", Quiet, Confirmed, []Class{MisroutedSessions},
+			func() Evidence {
+				b := burstless(3, ago(90*time.Second))
+				b.procs[1].leadersAt = ago(60 * time.Second)
+				b.events = map[Signal][]event{SignalNotLeaderList: goingOn(50, 5*time.Second, 80*time.Second)}
+				return world(stable(1), stable(2), b).evidence()
+			}()},
 		{class, "near-election", "NOT_LEADER for 30 s while leaders moved", "an election", Quiet, Confirmed, []Class{MisroutedSessions},
 			func() Evidence {
 				b := stable(3)
