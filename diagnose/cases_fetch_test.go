@@ -233,6 +233,12 @@ func followerCases() []synthCase {
 			world(stable(1), stable(2), young(110*time.Second)).evidence()},
 		{class, "step", "four evictions when broker 2 came back, four minutes ago", "its fetchers took four slots (measured: +4)", FollowerChurn, Confirmed, []Class{CacheThrash},
 			world(stable(1), burstless(2, ago(5*time.Minute)), small(alike(four(4*time.Minute+20*time.Second)))).evidence()},
+		{class, "step-at-the-stop", "four evictions when broker 2 stopped and four when it came back, four minutes ago (measured on 3.9.2)", "replica fetchers of broker 1 took four slots, and those of broker 2 as many", FollowerChurn, Confirmed, []Class{CacheThrash},
+			func() Evidence {
+				b := small(alike(four(5*time.Minute+20*time.Second, 4*time.Minute+20*time.Second)))
+				b.followers = 8
+				return world(stable(1), burstless(2, ago(5*time.Minute)), b).evidence()
+			}()},
 		{class, "step-just-now", "the step is 20 s old", "whether it was one step is not known yet", FollowerChurn, Provisional, nil,
 			world(stable(1), burstless(2, ago(60*time.Second)), small(alike(four(20*time.Second)))).evidence()},
 		{class, "restarts", "broker 2 was restarted three times, four evictions each", "its fetchers took four slots each time", FollowerChurn, Confirmed, []Class{CacheThrash},

@@ -213,14 +213,24 @@ func (b *brokerFacts) counter(s Signal) counter {
 }
 
 // errorsVisible says that error counting is visible: some error counter of the
-// broker is still being scraped. One that ended says nothing about now.
+// broker is still being scraped. One that ended says nothing about now, except
+// while a process that has just started leads nothing: nobody has called it yet,
+// and counters are born at the first answer.
 func (b *brokerFacts) errorsVisible() bool {
 	for _, ch := range chains(b.Signals[SignalErrorsAny]) {
-		if b.sc.last().Sub(ch[len(ch)-1].T) <= b.tolerance() {
+		end := ch[len(ch)-1].T
+		if b.sc.last().Sub(end) <= b.tolerance() || end.Before(b.start) && b.uncalled() {
 			return b.Signals[SignalErrorsAny].Usable()
 		}
 	}
 	return false
+}
+
+// uncalled says that the process started within the grace, is scraped, and leads
+// nothing.
+func (b *brokerFacts) uncalled() bool {
+	leaders, known := b.now(SignalLeaders)
+	return known && leaders == 0 && b.young()
 }
 
 // gauge returns the samples of a gauge signal; the longest chain if several

@@ -13,13 +13,13 @@ func followerChurnRule() Rule {
 		Needs: []Need{NeedBrokerMetrics, NeedSlots},
 		Conditions: []string{
 			"more evictions within 120 s than consumers can cause: they evict only sessions that were there 120 s before",
-			"or all evictions came with another broker's start: of sessions in use, not more than its replica fetchers, within 120 s of it; of its old sessions, as many again, within 240 s",
+			"or all evictions came with another broker's restart: of sessions in use, not more than there are replica fetchers, within 120 s of its stop or start; of its old sessions, as many again, within 240 s of the start",
 			"in the second case at least one session in use was evicted: an error 70 with it",
 		},
 		Corroboration: []string{
 			"another broker was restarted, or partitions of this one were under-replicated, in the window",
 		},
-		Source:   "KIP-227: a follower's session beats a consumer's of any age, a consumer's only one that was created or unused for more than 120 s; measured: +4 and +3 evictions and errors 70 at each restart of a follower, the number of its fetcher threads",
+		Source:   "KIP-227: a follower's session beats a consumer's of any age, a consumer's only one that was created or unused for more than 120 s; measured: +3 to +8 evictions and errors 70 at each restart of a follower, by the number of fetcher threads",
 		Explains: []Class{CacheThrash, CacheSaturated, CacheNearLimit, DeadSessionTurnover, LeakingClient},
 		Provides: append(cacheFacts(),
 			FactSpec{Name: "errors", Unit: UnitCount, Meaning: "errors 70 in the window, without those of a restart"},
@@ -105,9 +105,9 @@ func (b *brokerFacts) churnWords(x churn) string {
 	slots := plural(total(x.evictions), "slot", "slots")
 	switch {
 	case len(x.visits) == 1:
-		return fmt.Sprintf("Replica fetchers of broker %d came back after its restart and took session slots from consumers on broker %d: %s changed hands. Each consumer that lost one got one FETCH_SESSION_ID_NOT_FOUND and carried on.", x.visits[0].peer.ID, b.ID, slots)
+		return fmt.Sprintf("Broker %d was restarted, and replica fetchers that opened new sessions took slots from consumers on broker %d: %s changed hands. Each consumer that lost one got one FETCH_SESSION_ID_NOT_FOUND and carried on.", x.visits[0].peer.ID, b.ID, slots)
 	case len(x.visits) > 1:
-		return fmt.Sprintf("Other brokers were restarted %d times (%s), and each time their replica fetchers took session slots from consumers on broker %d: %s changed hands.", len(x.visits), peers(x.visits), b.ID, slots)
+		return fmt.Sprintf("Other brokers were restarted %d times (%s), and each time replica fetchers that opened new sessions took slots from consumers on broker %d: %s changed hands.", len(x.visits), peers(x.visits), b.ID, slots)
 	default:
 		return fmt.Sprintf("Replica fetchers take session slots from consumers on broker %d: %s. This is a replication fault; look there first.", b.ID, b.evictionWords(x))
 	}
