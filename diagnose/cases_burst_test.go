@@ -94,6 +94,16 @@ func burstCases() []synthCase {
 			uncalled(world(stable(1), stable(2), restarted(3, ago(2*time.Minute), ago(100*time.Second))).evidence(), ago(2*time.Minute)),
 		},
 		{
+			class, "back-since-the-scrape", "leaders are 0 at the last scrape, and Kafka names the broker as leader since (3.9.2)", "leadership came back seconds ago: the burst shows in the next scrape",
+			RestartBurst, Provisional, []Class{Quiet},
+			func() Evidence {
+				e := world(stable(1), stable(2), restarted(3, ago(30*time.Second), time.Time{})).evidence()
+				none, four := 0, 4
+				e.Brokers[2].Awaited, e.Brokers[2].Leading = &none, &four
+				return e
+			}(),
+		},
+		{
 			class, "slow-pollers", "four members that poll every 3 s", "two errors at the return of leadership, two 8 s later",
 			RestartBurst, Confirmed, nil,
 			func() Evidence {
