@@ -13,7 +13,7 @@ func cacheNearLimitRule() Rule {
 			"no eviction and, apart from a restart, no error 70 in the window: this class is a warning before the harm",
 			"demand ≥ 80 % of the capacity (above it only while evictions are not visible)",
 			"or sessions ≥ 70 % of the capacity 5 to 20 min after a restart, before dead sessions gather",
-			"or sessions ≥ 95 % of the capacity with demand unknown: at capacity, overflow not visible",
+			"or sessions ≥ 95 % of the capacity with demand unknown, or with more connections (above 3 for each client counted) or full fetches (≥ 5 %) than it explains: at capacity, overflow not visible",
 		},
 		Corroboration: []string{"demand counted by topology"},
 		Source:        "measured: first refusal at 86–91 % of 1,000 slots and at 66–80 % of 200, by shard skew",
@@ -62,7 +62,7 @@ func judgeNearLimit(b *brokerFacts) Outcome {
 		return nearLimit(b, c, float64(c.demand.low), "counted")
 	case !c.full(b.f.l):
 		return no("%s of %s sessions: nobody is refused", count(c.sessions), count(c.capacity))
-	case c.below(near), c.demand.low >= 0 && c.demand.high < 0 && b.Demand.Status == StatusOK:
+	case c.below(near), b.countedLow(c):
 		return no("the cache is full of old sessions: %s, the cache holds %s", b.demandWords(), count(c.capacity))
 	default:
 		return nearLimit(b, c, c.sessions, "full")

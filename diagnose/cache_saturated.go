@@ -58,7 +58,7 @@ func judgeSaturated(b *brokerFacts) Outcome {
 		return Outcome{Answer: Unknown, Blind: []Need{NeedBrokerMetrics}, Because: "evictions or session errors are not visible"}
 	case c.above(1), c.shareKnown && c.share >= overflowOnly:
 		return saturates(b, c)
-	case c.demand.low >= 0 && c.demand.high < 0 && b.Demand.Status == StatusOK:
+	case b.countedLow(c):
 		return no("%s, the cache holds %s", b.demandWords(), count(c.capacity))
 	default:
 		return Outcome{Answer: Unknown, Blind: []Need{NeedDemand}, Because: "the cache is full and the number of clients that need a session is not known"}

@@ -35,12 +35,13 @@ func cacheThrashRule() Rule {
 			"sessions ≥ 95 % of the capacity",
 			"demand > 85 % of the capacity (without it: undecided between this and a routing fault)",
 			"errors at the return of leadership after a restart are left out",
-			"evictions not more than consumers can cause: capacity × (⌊window/120⌋ + 1)",
+			"evictions not more than consumers can cause: in 120 s, the sessions that were there before",
 		},
 		Corroboration: []string{
 			"evictions in two 120 s periods or more",
 			"demand counted by topology",
 			"no sign of a routing fault (REBOOTSTRAP_REQUIRED, NOT_LEADER without elections, error 106)",
+			"more evictions in some 120 s than there are replica fetchers",
 		},
 		Source:   "KIP-227; KAFKA-9401; measured: errors = evictions in six runs (159/159, 192/192, 130/130), in waves of 120 s",
 		Explains: []Class{CacheNearLimit, CacheSaturated, DeadSessionTurnover},
@@ -95,16 +96,16 @@ func judgeThrash(b *brokerFacts) Outcome {
 
 // notThrash finds what excludes thrashing although live sessions are evicted.
 func (b *brokerFacts) notThrash(c cache, x live) (Outcome, bool) {
-	most := b.mostEvictions()
+	over, many := b.overrun()
 	switch {
 	case !c.full(b.f.l):
 		return no("the cache has room: at most %s of %s sessions", count(c.sessions), count(c.capacity)), true
 	case c.below(b.f.l.DemandShare):
 		return no("at most %s need a session, far below the capacity of %s", plural(c.demand.high, "client", "clients"), count(c.capacity)), true
-	case total(x.evictions) > most:
-		return no("%s evictions: more than consumers can cause in %s (%s), so replica fetchers take part", count(total(x.evictions)), span(b.f.cacheWindow()), count(most)), true
-	case b.followerStep(x):
-		return no("the evictions came in one step with another broker's restart: its replica fetchers took the slots"), true
+	case many:
+		return no("%s within %s: more than consumers can cause (%s), so replica fetchers take part", plural(over.n, "eviction", "evictions"), span(over.at.Sub(over.from)), count(over.most)), true
+	case b.followerVisits() != nil:
+		return no("the evictions came in small steps with another broker's restart: its replica fetchers took the slots"), true
 	case !c.above(b.f.l.DemandShare) && c.demand.high < 0:
 		o := Outcome{Answer: Unknown, Blind: []Need{NeedDemand}, Because: "the number of clients that need a session is not known: a routing fault looks the same"}
 		if c.demand.low >= 0 {
@@ -114,28 +115,6 @@ func (b *brokerFacts) notThrash(c cache, x live) (Outcome, bool) {
 	default:
 		return Outcome{}, false
 	}
-}
-
-// mostEvictions is what consumers can cause in the window: they evict sessions
-// of 120 s and older only, so each slot turns over once a period (measured: 64
-// of 64 at +125, +245 and +365 s).
-func (b *brokerFacts) mostEvictions() float64 {
-	return float64(b.capacity) * float64(int(b.f.cacheWindow()/b.f.wave())+1)
-}
-
-// followerStep recognises a single small step of evictions beside the restart
-// of another broker: its replica fetchers take slots from consumers of any age
-// (measured: +4 and +3, the number of its fetcher threads).
-func (b *brokerFacts) followerStep(x live) bool {
-	if b.spread(x.evictions) > 1 || total(x.evictions) > float64(max(4, b.Demand.Followers)) {
-		return false
-	}
-	for _, other := range b.f.br {
-		if d := x.evictions[0].at.Sub(other.start); other != b && !other.start.IsZero() && d >= 0 && d <= b.f.wave() {
-			return true
-		}
-	}
-	return false
 }
 
 func thrashes(b *brokerFacts, c cache, x live) Outcome {
@@ -177,6 +156,26 @@ func weakenThrash(b *brokerFacts, c cache, o *Outcome) {
 	if len(o.Alternatives) > 0 && o.Decides == "" {
 		o.Decides = "the number of clients that need a session here: far below the capacity means a routing fault"
 	}
+	if b.followersFew() {
+		o.Alternatives = append(o.Alternatives, Alternative{Class: FollowerChurn, Because: "in no 120 s were there more evictions than replica fetchers: restarts of other brokers, if they are not visible, give as many"})
+		if o.Decides == "" {
+			o.Decides = "whether other brokers were restarted at the time of the evictions"
+		}
+	}
+}
+
+// followersFew says that replica fetchers can have caused all evictions by their
+// number: no more than there are of them in any period.
+func (b *brokerFacts) followersFew() bool {
+	periods := map[time.Duration]float64{}
+	steps := b.counter(SignalEvictions).within(b.f.cacheFrom(), b.f.at())
+	for _, s := range steps {
+		k := s.at.Sub(steps[0].at) / b.f.wave()
+		if periods[k] += s.n; periods[k] > b.threads() {
+			return false
+		}
+	}
+	return len(steps) > 0
 }
 
 // alone says that no other broker has sustained session errors: a routing

@@ -1,6 +1,9 @@
 package diagnose
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // syntheticCases lists every synthetic case of this package's own rules.
 func syntheticCases() []synthCase {
@@ -18,6 +21,18 @@ func burst3(since time.Duration, n float64) brokerSpec {
 	b := restarted(3, back.Add(-40*time.Second), back)
 	b.events = map[Signal][]event{SignalErrors70: {{back.Add(200 * time.Millisecond), n}}}
 	return b
+}
+
+// uncalled drops the error counters of the last broker from a moment on.
+func uncalled(e Evidence, from time.Time) Evidence {
+	b := &e.Brokers[len(e.Brokers)-1]
+	m := b.Signals[SignalErrorsAny]
+	m.Series = slices.Clone(m.Series)
+	for i, s := range m.Series {
+		m.Series[i].Samples = slices.DeleteFunc(slices.Clone(s.Samples), func(x Sample) bool { return x.T.After(from) })
+	}
+	b.Signals[SignalErrorsAny] = m
+	return e
 }
 
 func burstCases() []synthCase {
@@ -67,6 +82,26 @@ func burstCases() []synthCase {
 			class, "leadership-not-back", "no preferred election yet", "broker 3 restarted 2 min ago and leads nothing: the burst is still to come",
 			RestartBurst, Provisional, nil,
 			world(stable(1), stable(2), restarted(3, ago(2*time.Minute), time.Time{})).evidence(),
+		},
+		{
+			class, "leadership-not-back-uncalled", "the same, and nobody has called it since: no error counter is born yet", "broker 3 restarted 2 min ago and leads nothing: the burst is still to come",
+			RestartBurst, Provisional, nil,
+			uncalled(world(stable(1), stable(2), restarted(3, ago(2*time.Minute), time.Time{})).evidence(), ago(2*time.Minute)),
+		},
+		{
+			class, "near-uncalled-leads", "it leads again, and its error counters are gone", "the exporter lost them: nobody can tell",
+			Undecided, Open, nil,
+			uncalled(world(stable(1), stable(2), restarted(3, ago(2*time.Minute), ago(100*time.Second))).evidence(), ago(2*time.Minute)),
+		},
+		{
+			class, "back-since-the-scrape", "leaders are 0 at the last scrape, and Kafka names the broker as leader since (3.9.2)", "leadership came back seconds ago: the burst shows in the next scrape",
+			RestartBurst, Provisional, []Class{Quiet},
+			func() Evidence {
+				e := world(stable(1), stable(2), restarted(3, ago(30*time.Second), time.Time{})).evidence()
+				none, four := 0, 4
+				e.Brokers[2].Awaited, e.Brokers[2].Leading = &none, &four
+				return e
+			}(),
 		},
 		{
 			class, "slow-pollers", "four members that poll every 3 s", "two errors at the return of leadership, two 8 s later",

@@ -200,6 +200,33 @@ func saturatedCases() []synthCase {
 			}(),
 		},
 		{
+			class, "near-full-of-dead-loose", "the same with 80 connections: no more than 30 members may have", "32 clients, 64 slots",
+			Quiet, Likely, []Class{CacheNearLimit},
+			func() Evidence {
+				b := full()
+				b.consumers, b.connections, b.bytes, b.byGroup = 30, 80, [3]float64{42, 29, 707}, nil
+				return world(stable(1), stable(2), b).evidence()
+			}(),
+		},
+		{
+			class, "near-many-connections", "107 connections, more than 30 members have: clients outside groups", "whether anybody is refused is not visible",
+			CacheNearLimit, Likely, nil,
+			func() Evidence {
+				b := full()
+				b.consumers, b.connections, b.bytes, b.byGroup = 30, 107, [3]float64{42, 29, 707}, nil
+				return world(stable(1), stable(2), b).evidence()
+			}(),
+		},
+		{
+			class, "near-share-6", "80 connections for 30 members, and 6 % of the fetches are full", "somebody may be refused",
+			CacheNearLimit, Likely, nil,
+			func() Evidence {
+				b := full()
+				b.consumers, b.connections, b.bytes, b.byGroup = 30, 80, [3]float64{70, 29, 707}, nil
+				return world(stable(1), stable(2), b).evidence()
+			}(),
+		},
+		{
 			class, "near-share-9", "demand unknown, 9 % of the fetches are full", "not enough to say that clients are refused",
 			CacheNearLimit, Likely, nil,
 			func() Evidence {

@@ -96,7 +96,9 @@ func epochCases() []synthCase {
 			}()},
 		{class, "near-once", "one error in 10 min", "noise", Quiet, Confirmed, []Class{EpochMismatch}, world(stable(1), stable(2), with([]event{{ago(4 * time.Minute), 1}})).evidence()},
 		{class, "near-over", "a burst 12 min ago, none since", "a connection was cut once", Quiet, Confirmed, []Class{EpochMismatch}, world(stable(1), stable(2), with([]event{{ago(12 * time.Minute), 30}})).evidence()},
-		{class, "near-just-begun", "errors for one minute", "too young to tell", Undecided, Open, []Class{EpochMismatch}, world(stable(1), stable(2), with(goingOn(2, 10*time.Second, time.Minute))).evidence()},
+		{class, "just-begun", "errors for one minute, in four scrapes", "whether they go on is not known yet", EpochMismatch, Provisional, nil, world(stable(1), stable(2), with(goingOn(2, 10*time.Second, time.Minute))).evidence()},
+		{class, "near-just-begun", "errors in two scrapes", "too young to tell", Undecided, Open, []Class{EpochMismatch}, world(stable(1), stable(2), with(goingOn(2, 10*time.Second, 30*time.Second))).evidence()},
+		{class, "near-burst", "30 errors at once, a minute ago", "a connection was cut", Undecided, Open, []Class{EpochMismatch}, world(stable(1), stable(2), with([]event{{ago(time.Minute), 30}})).evidence()},
 		{class, "near-floor", "12 errors in 10 min among 3 million fetches", "noise", Quiet, Confirmed, []Class{EpochMismatch},
 			func() Evidence {
 				b := with(goingOn(1, 50*time.Second, 25*time.Minute))
@@ -143,6 +145,27 @@ func misroutedCases() []synthCase {
 		{class, "full", "waves and one error per eviction on two brokers, for 9 clients", "the same, once the cache is full: looks like thrashing", MisroutedSessions, Confirmed, []Class{CacheThrash},
 			world(stable(1), few(2, thrash), few(3, thrash)).evidence()},
 		{class, "one-broker-storm", "NOT_LEADER goes on, on one broker only", "a stale address", MisroutedSessions, Likely, nil, world(stable(1), stable(2), storm(3, 700)).evidence()},
+		{class, "storm-just-begun", "NOT_LEADER on ListOffsets for a minute, 240 a second, on two brokers (measured: connections balanced, replicas on both)", "a balancer for connections", MisroutedSessions, Confirmed, []Class{Quiet},
+			func() Evidence {
+				a, b := stable(2), stable(3)
+				for _, x := range []*brokerSpec{&a, &b} {
+					x.events = map[Signal][]event{SignalNotLeaderList: goingOn(1200, 5*time.Second, time.Minute)}
+				}
+				return world(stable(1), a, b).evidence()
+			}()},
+		{class, "near-storm-too-short", "the same for 40 s: surely no longer than 25 s", "an election", Quiet, Confirmed, []Class{MisroutedSessions},
+			func() Evidence {
+				b := stable(3)
+				b.events = map[Signal][]event{SignalNotLeaderList: goingOn(1200, 5*time.Second, 40*time.Second)}
+				return world(stable(1), stable(2), b).evidence()
+			}()},
+		{class, "near-storm-at-return", "80 s of them, and leadership came back a minute ago: surely 15 s since", "a restart", Quiet, Confirmed, []Class{MisroutedSessions},
+			func() Evidence {
+				b := burstless(3, ago(90*time.Second))
+				b.procs[1].leadersAt = ago(60 * time.Second)
+				b.events = map[Signal][]event{SignalNotLeaderList: goingOn(50, 5*time.Second, 80*time.Second)}
+				return world(stable(1), stable(2), b).evidence()
+			}()},
 		{class, "near-election", "NOT_LEADER for 30 s while leaders moved", "an election", Quiet, Confirmed, []Class{MisroutedSessions},
 			func() Evidence {
 				b := stable(3)
@@ -160,24 +183,81 @@ func misroutedCases() []synthCase {
 	}
 }
 
+// comesBack is broker 2 after restarts that were so long ago, 15 s down each.
+func comesBack(starts ...time.Duration) brokerSpec {
+	b := stable(2)
+	b.procs = []proc{{start: ago(72 * time.Hour), leadersAt: ago(71 * time.Hour)}}
+	for _, s := range starts {
+		b.procs[len(b.procs)-1].end = ago(s + 15*time.Second)
+		b.procs = append(b.procs, proc{start: ago(s), leadersAt: ago(s - 30*time.Second)})
+	}
+	return b
+}
+
 func followerCases() []synthCase {
 	class := "follower-churn"
-	flapping := small(alike(waves(90, every120(30*time.Second, 5)...)))
-	flapping.urp = 6
+	each := every120(30*time.Second, 5)
+	flapping := func(evictions, errors float64) brokerSpec {
+		b := small(map[Signal][]event{SignalEvictions: waves(evictions, each...), SignalErrors70: waves(errors, each...)})
+		b.urp = 6
+		return b
+	}
+	four := func(when ...time.Duration) []event {
+		var out []event
+		for _, d := range when {
+			out = append(out, event{ago(d), 4})
+		}
+		return out
+	}
+	young := func(up time.Duration) brokerSpec {
+		b := small(alike(four(20 * time.Second)))
+		b.procs = []proc{{start: ago(up), leadersAt: ago(up - 10*time.Second)}}
+		b.sessions = func(t time.Time) float64 { return min(64, max(0, 3*t.Sub(ago(up-10*time.Second)).Seconds())) }
+		return b
+	}
+	echo := func(dead float64) Evidence {
+		b := small(map[Signal][]event{
+			SignalErrors70:  four(6 * time.Minute),
+			SignalEvictions: append(four(6*time.Minute), event{ago(4*time.Minute + 20*time.Second), dead}),
+		})
+		return world(stable(1), comesBack(6*time.Minute+20*time.Second), b).evidence()
+	}
 	return []synthCase{
 		{class, "flapping", "450 evictions on 64 slots and 6 under-replicated partitions", "replica fetchers reconnect again and again", FollowerChurn, Confirmed, []Class{CacheThrash},
-			world(stable(1), stable(2), flapping).evidence()},
+			world(stable(1), stable(2), flapping(90, 90)).evidence()},
+		{class, "flapping-half-dead", "49 errors for 100 evictions: refused consumers take the fetchers' old sessions", "replica fetchers reconnect again and again", FollowerChurn, Confirmed, []Class{CacheThrash},
+			world(stable(1), stable(2), flapping(100, 49)).evidence()},
+		{class, "just-above-most", "68 evictions within 15 s on 64 slots", "consumers alone cannot do that", FollowerChurn, Confirmed, []Class{CacheThrash},
+			world(stable(1), stable(2), flapping(68, 68)).evidence()},
+		{class, "young-cache", "four evictions, and the broker started 110 s ago: no session is old enough for a consumer to evict", "replica fetchers took four slots", FollowerChurn, Likely, []Class{CacheThrash, RestartBurst},
+			world(stable(1), stable(2), young(110*time.Second)).evidence()},
 		{class, "step", "four evictions when broker 2 came back, four minutes ago", "its fetchers took four slots (measured: +4)", FollowerChurn, Confirmed, []Class{CacheThrash},
-			world(stable(1), burstless(2, ago(5*time.Minute)), small(alike([]event{{ago(4*time.Minute + 20*time.Second), 4}}))).evidence()},
+			world(stable(1), burstless(2, ago(5*time.Minute)), small(alike(four(4*time.Minute+20*time.Second)))).evidence()},
+		{class, "step-at-the-stop", "four evictions when broker 2 stopped and four when it came back, four minutes ago (measured on 3.9.2)", "replica fetchers of broker 1 took four slots, and those of broker 2 as many", FollowerChurn, Confirmed, []Class{CacheThrash},
+			func() Evidence {
+				b := small(alike(four(5*time.Minute+20*time.Second, 4*time.Minute+20*time.Second)))
+				b.followers = 8
+				return world(stable(1), burstless(2, ago(5*time.Minute)), b).evidence()
+			}()},
 		{class, "step-just-now", "the step is 20 s old", "whether it was one step is not known yet", FollowerChurn, Provisional, nil,
-			world(stable(1), burstless(2, ago(60*time.Second)), small(alike([]event{{ago(20 * time.Second), 4}}))).evidence()},
+			world(stable(1), burstless(2, ago(60*time.Second)), small(alike(four(20*time.Second)))).evidence()},
+		{class, "restarts", "broker 2 was restarted three times, four evictions each", "its fetchers took four slots each time", FollowerChurn, Confirmed, []Class{CacheThrash},
+			world(stable(1), comesBack(8*time.Minute, 5*time.Minute, 2*time.Minute), small(alike(four(7*time.Minute+30*time.Second, 4*time.Minute+30*time.Second, 90*time.Second)))).evidence()},
+		{class, "step-and-echo", "four evictions when broker 2 came back, and four without an error 100 s later", "refused consumers took the slots of its old sessions back", FollowerChurn, Confirmed, []Class{CacheThrash}, echo(4)},
+		{class, "near-echo", "twelve evictions without an error 100 s later", "more than its fetchers had", Undecided, Open, []Class{FollowerChurn}, echo(12)},
 		{class, "near-most", "384 evictions: exactly what consumers can cause", "thrashing", CacheThrash, Confirmed, []Class{FollowerChurn},
 			world(stable(1), stable(2), small(alike(waves(64, every120(30*time.Second, 5)...)))).evidence()},
+		{class, "near-just-above-most", "67 evictions within 15 s on 64 slots: readings differ by as much", "thrashing", CacheThrash, Confirmed, []Class{FollowerChurn},
+			world(stable(1), stable(2), small(alike(waves(67, each...)))).evidence()},
+		{class, "near-young-cache", "four evictions, and the broker started 170 s ago", "sessions of the first half minute are old enough", CacheThrash, Provisional, []Class{FollowerChurn},
+			world(stable(1), stable(2), young(170*time.Second)).evidence()},
 		{class, "near-step-too-large", "twenty evictions when broker 2 came back", "more than its fetchers", CacheThrash, Provisional, []Class{FollowerChurn},
 			world(stable(1), burstless(2, ago(3*time.Minute)), small(alike([]event{{ago(2*time.Minute + 20*time.Second), 20}}))).evidence()},
-		{class, "near-dead", "450 evictions and no session error", "dead sessions cannot be a follower's prey", DeadSessionTurnover, Confirmed, []Class{FollowerChurn},
+		{class, "near-step-late", "four evictions, three minutes after broker 2 came back", "thrashing has just begun", CacheThrash, Provisional, []Class{FollowerChurn},
+			world(stable(1), burstless(2, ago(4*time.Minute)), small(alike(four(50*time.Second)))).evidence()},
+		{class, "near-dead", "300 evictions and no session error", "consumers replace dead sessions", DeadSessionTurnover, Confirmed, []Class{FollowerChurn},
 			func() Evidence {
-				b := small(map[Signal][]event{SignalEvictions: waves(90, every120(30*time.Second, 5)...)})
+				b := small(map[Signal][]event{SignalEvictions: waves(60, each...)})
 				b.consumers, b.connections, b.byGroup, b.made = 30, 40, nil, 2
 				return world(stable(1), stable(2), b).evidence()
 			}()},
@@ -208,6 +288,8 @@ func turnoverCases() []synthCase {
 				b.consumers = -1
 				return world(stable(1), stable(2), b).evidence()
 			}()},
+		{class, "no-new-connection", "20 sessions replaced without a new connection, and 32 clients could have waited for a slot", "clients that were refused before take the slots of dead sessions", DeadSessionTurnover, Likely, []Class{LeakingClient},
+			world(stable(1), stable(2), with(4, 0)).evidence()},
 		{class, "near-some-live", "one error in ten evictions", "sessions in use are among them", Undecided, Open, []Class{DeadSessionTurnover},
 			func() Evidence {
 				b := with(40, 2)
@@ -250,6 +332,12 @@ func leakCases() []synthCase {
 			world(stable(1), stable(2), rising(100, 700, 0.02)).evidence()},
 		{class, "full", "the cache is full of its dead sessions", "the same, later", LeakingClient, Confirmed, []Class{DeadSessionTurnover},
 			sarama(world(stable(1), stable(2), full()).evidence())},
+		{class, "full-beside-a-deploy", "32 a period, and 300 connections that were opened at once six minutes ago", "a client leaks; others were deployed meanwhile", LeakingClient, Likely, []Class{DeadSessionTurnover},
+			func() Evidence {
+				b := full()
+				b.events[SignalConnectionsMade] = []event{{ago(6 * time.Minute), 300}}
+				return world(stable(1), stable(2), b).evidence()
+			}()},
 		{class, "near-restart", "sessions climb to 40 in the minutes after a restart", "everybody opens one", Quiet, Confirmed, []Class{LeakingClient},
 			func() Evidence {
 				b := restarted(3, ago(14*time.Minute), ago(13*time.Minute))

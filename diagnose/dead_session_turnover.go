@@ -33,7 +33,7 @@ func judgeTurnover(b *brokerFacts) Outcome {
 		return o
 	}
 	s, leaky := b.leakySoftware()
-	stayed, counted := t.withoutConnections(total(t.evictions))
+	counted := t.connected >= 0
 	switch {
 	case !c.full(b.f.l):
 		return no("the cache has room: at most %s of %s sessions", count(c.sessions), count(c.capacity))
@@ -41,8 +41,8 @@ func judgeTurnover(b *brokerFacts) Outcome {
 		return no("%s: too many for a cache of %s to be full of dead sessions", b.demandWords(), count(c.capacity))
 	case leaky:
 		return no("%s is connected, which opens a session with every fetch", s.label())
-	case counted && stayed:
-		return no("only %s opened for %s: clients that stay connected opened the sessions", plural(t.connected, "connection was", "connections were"), plural(total(t.evictions), "evicted session", "evicted sessions"))
+	case t.stayed:
+		return no("%s opened without a new connection: clients that stay connected opened them", plural(t.unconnected, "session was", "sessions were"))
 	default:
 		return turnsOver(b, c, t, counted)
 	}
@@ -67,7 +67,10 @@ func turnsOver(b *brokerFacts, c cache, t turnover, counted bool) Outcome {
 	case !c.below(b.f.l.NearShare):
 		o.Missing = append(o.Missing, fmt.Sprintf("a bound on clients outside groups: there are %s", plural(c.demand.high, "connection", "connections")))
 	}
-	if t.ceiling && !counted {
+	if !counted {
+		o.Missing = append(o.Missing, "new connections are not exported")
+	}
+	if t.mostly || t.ceiling && !counted {
 		o.Alternatives = append(o.Alternatives, Alternative{LeakingClient, becauseLeak})
 		o.Decides = "new connections on this broker: about one for each evicted session means short-lived clients, hardly any means a client that leaks"
 	}

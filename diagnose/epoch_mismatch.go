@@ -10,7 +10,7 @@ func epochMismatchRule() Rule {
 		Class: EpochMismatch,
 		Needs: []Need{NeedBrokerMetrics},
 		Conditions: []string{
-			"errors 71 in at least 80 % of the 5 min periods that can be seen, of two or more",
+			"errors 71 in at least 80 % of the 5 min periods that can be seen, of two or more; before that, in three scrapes over a minute or more, and in the last 120 s",
 			"more than 1 error 71 in 10 min, and at least 1 in 100,000 consumer fetches: below that it is noise",
 			"provisional until three periods were seen, or while the broker is young: versions mix in an upgrade",
 		},
@@ -35,6 +35,9 @@ const (
 	// a rolling upgrade gives one period of them.
 	epochPeriod = 5 * time.Minute
 	epochShare  = 0.8
+	// epochRecurs is the time over which errors 71 must come, in three scrapes or
+	// more, to be named before two periods were seen.
+	epochRecurs = time.Minute
 	// epochFloor is the share of consumer fetches under which errors 71 are
 	// noise.
 	epochFloor = 1e-5
@@ -57,12 +60,15 @@ func judgeEpochs(b *brokerFacts) Outcome {
 		return no("%s in %s consumer fetches: noise", plural(n, "epoch error", "epoch errors"), count(all))
 	}
 	hit, seen := b.epochPeriods()
+	sustained := seen >= 2 && float64(hit) >= epochShare*float64(seen)
 	switch {
+	case !sustained && b.epochsRecur():
+		return epochsOff(b, n, 1)
 	case seen < 2:
 		return Outcome{Answer: Unknown, Blind: []Need{NeedBrokerMetrics}, Because: "too little was seen to say whether epoch errors go on"}
-	case float64(hit) < epochShare*float64(seen) && !b.epochsNow():
+	case !sustained && !b.epochsNow():
 		return no("epoch errors in %d of %d periods of 5 min, none in the last: they do not go on", hit, seen)
-	case float64(hit) < epochShare*float64(seen):
+	case !sustained:
 		return Outcome{Answer: Unknown, Because: fmt.Sprintf("epoch errors in %d of %d periods of 5 min: whether they go on is not known yet", hit, seen)}
 	}
 	return epochsOff(b, n, seen)
@@ -85,18 +91,29 @@ func (b *brokerFacts) epochPeriods() (hit, seen int) {
 	}
 }
 
+// epochsRecur says that errors 71 came again and again over the last minutes: a
+// connection that was cut, or a broker that was upgraded, gives them at once.
+func (b *brokerFacts) epochsRecur() bool {
+	steps := b.counter(SignalErrors71).within(b.f.at().Add(-epochPeriod), b.f.at())
+	n := len(steps)
+	return n >= 3 && steps[n-1].at.Sub(steps[0].from) >= epochRecurs && b.f.at().Sub(steps[n-1].at) <= b.f.wave()
+}
+
 // epochsNow says that there were errors 71 in the last period.
 func (b *brokerFacts) epochsNow() bool {
 	return len(b.counter(SignalErrors71).within(b.f.at().Add(-epochPeriod), b.f.at())) > 0
 }
 
 func epochsOff(b *brokerFacts, n float64, seen int) Outcome {
-	w := b.f.cacheWindow()
+	w, how := b.f.cacheWindow(), "in each of the last periods of 5 min"
+	if seen < 2 {
+		how = "again and again in the last minutes"
+	}
 	o := Outcome{
 		Answer: Yes, Provisional: seen < 3 || b.young(),
 		Summary: fmt.Sprintf("A client uses its fetch session on broker %d out of step, again and again: %s in %s. Each costs one full fetch; no record is lost. The cache is not the cause: more slots change nothing.",
 			b.ID, plural(n, "INVALID_FETCH_SESSION_EPOCH", "INVALID_FETCH_SESSION_EPOCH"), span(w)),
-		Citations: []Citation{b.cite(SignalErrors71, fmt.Sprintf("%s in %s, in each of the last periods of 5 min", plural(n, "epoch error", "epoch errors"), span(w)))},
+		Citations: []Citation{b.cite(SignalErrors71, fmt.Sprintf("%s in %s, %s", plural(n, "epoch error", "epoch errors"), span(w), how))},
 		Facts: []Fact{
 			factCount("errors", n), factCount("per_minute", max(1, float64(int(n/w.Minutes()+0.5)))), factSeconds("window_seconds", w),
 		},

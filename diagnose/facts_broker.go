@@ -22,6 +22,9 @@ type brokerFacts struct {
 	// when unknown.
 	slots, capacity int
 	counters        map[Signal]counter
+	// pairs are evictions and the errors that follow from them, worked out on
+	// demand.
+	pairs *pairs
 }
 
 func newBrokerFacts(f *facts, b *Broker) *brokerFacts {
@@ -105,14 +108,15 @@ func medianGap(times []time.Time) time.Duration {
 	return gaps[len(gaps)/2]
 }
 
-// fallback finds the last moment at which a counter of the broker fell: the
-// sign of a new process where no start time is exported.
+// fallback finds the last moment at which a counter of the broker fell, and with
+// it the sessions or the leaders: the sign of a new process where no start time is
+// exported. Counters alone also start again with a proxy or a collector of metrics.
 func (b *brokerFacts) fallback() (time.Time, bool) {
 	var at time.Time
 	for _, s := range []Signal{SignalErrorsAny, SignalFetchRequests, SignalEvictions} {
 		for _, ch := range chains(b.Signals[s]) {
 			for i := 1; i < len(ch); i++ {
-				if ch[i].V < ch[i-1].V && ch[i].T.After(at) {
+				if ch[i].V < ch[i-1].V && ch[i].T.After(at) && !b.wentOn(ch[i-1].T, ch[i].T) {
 					// Just before the scrape, so that its values count from zero.
 					at = ch[i].T.Add(-time.Millisecond)
 				}
@@ -121,6 +125,36 @@ func (b *brokerFacts) fallback() (time.Time, bool) {
 	}
 	return at, !at.IsZero()
 }
+
+// wentOn says that the process lived on between two scrapes: what it holds in
+// memory is as it was. A new one has an empty session cache and leads nothing at
+// first. Where neither is visible, or there was nothing, nobody can tell.
+func (b *brokerFacts) wentOn(before, after time.Time) bool {
+	told := false
+	for _, s := range []Signal{SignalSessions, SignalLeaders} {
+		was, now := 0.0, 0.0
+		for _, v := range b.gauge(s) {
+			if !v.T.After(before) {
+				was = v.V
+			}
+			if now = v.V; !v.T.Before(after) {
+				break
+			}
+		}
+		if was <= 0 {
+			continue
+		}
+		if now < inMemory*was {
+			return false
+		}
+		told = true
+	}
+	return told
+}
+
+// inMemory is the share of the sessions, or leaders, that a scrape without a
+// restart keeps: clients close a few sessions, elections move a few leaders.
+const inMemory = 0.9
 
 // setCapacity works out C = 8·⌊slots/8⌋ for the sharded cache of 3.8 and newer
 // (KAFKA-9401), C = slots before. When the version is unknown, a multiple of 8
@@ -179,14 +213,24 @@ func (b *brokerFacts) counter(s Signal) counter {
 }
 
 // errorsVisible says that error counting is visible: some error counter of the
-// broker is still being scraped. One that ended says nothing about now.
+// broker is still being scraped. One that ended says nothing about now, except
+// while a process that has just started leads nothing: nobody has called it yet,
+// and counters are born at the first answer.
 func (b *brokerFacts) errorsVisible() bool {
 	for _, ch := range chains(b.Signals[SignalErrorsAny]) {
-		if b.sc.last().Sub(ch[len(ch)-1].T) <= b.tolerance() {
+		end := ch[len(ch)-1].T
+		if b.sc.last().Sub(end) <= b.tolerance() || end.Before(b.start) && b.uncalled() {
 			return b.Signals[SignalErrorsAny].Usable()
 		}
 	}
 	return false
+}
+
+// uncalled says that the process started within the grace, is scraped, and leads
+// nothing.
+func (b *brokerFacts) uncalled() bool {
+	leaders, known := b.now(SignalLeaders)
+	return known && leaders == 0 && b.young()
 }
 
 // gauge returns the samples of a gauge signal; the longest chain if several

@@ -8,8 +8,10 @@ import (
 // burst is how the session errors since the broker's start relate to the
 // return of leadership.
 type burst struct {
-	// total is the raw number of errors since the start: the raw value, since
-	// increase() misses the value a series is born with.
+	// total is the raw number of errors since the start, without those that came
+	// with an eviction: the raw value, since increase() misses the value a series
+	// is born with. A cache that was just restarted is empty and evicts nothing;
+	// who loses a session by eviction gets its error for that.
 	total float64
 	// in came with a return of leadership, out apart from it; undated is the
 	// part that happened before the first sample.
@@ -23,13 +25,18 @@ type burst struct {
 func (b *brokerFacts) burst() burst {
 	e := b.counter(SignalErrors70)
 	x := burst{total: e.raw, undated: e.older}
+	evicted := b.evictedErrors()
 	for _, s := range e.steps {
 		if !s.at.After(b.start) {
 			continue
 		}
 		if b.ofRestart(s) {
-			x.in += s.n
-			x.lastIn = s
+			n := s.n - evicted[s.at]
+			x.total -= evicted[s.at]
+			if n > 0 {
+				x.in += n
+				x.lastIn = s
+			}
 		} else {
 			x.out += s.n
 		}
@@ -62,14 +69,19 @@ func (b *brokerFacts) firstError(start time.Time) time.Time {
 }
 
 // sustained returns the errors 70 of the cache window that do not belong to a
-// restart. When there are more than one for each client, none does.
+// restart: those that came apart from it, or with an eviction. When there are
+// more than one for each client, none belongs to it.
 func (b *brokerFacts) sustained() []step {
 	if _, many := b.tooMany(); many {
 		return b.counter(SignalErrors70).within(b.f.cacheFrom(), b.f.at())
 	}
 	var out []step
+	evicted := b.evictedErrors()
 	for _, s := range b.counter(SignalErrors70).within(b.f.cacheFrom(), b.f.at()) {
-		if !b.ofRestart(s) {
+		if b.ofRestart(s) {
+			s.n = evicted[s.at]
+		}
+		if s.n > 0 {
 			out = append(out, s)
 		}
 	}

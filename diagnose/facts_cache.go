@@ -48,6 +48,27 @@ func (c cache) below(share float64) bool {
 	return c.demand.high >= 0 && float64(c.demand.high) <= share*c.capacity
 }
 
+// connectionsPerClient is how many connections a client of a group may have to one
+// broker: for metadata, for fetches, and to its coordinator.
+const connectionsPerClient = 3
+
+// countedLow says that topology counts too few clients to fill the cache, and that
+// nothing tells of others: no more connections than those clients may have, and
+// hardly a fetch that is a full one, as far as that is visible. A client that was
+// refused sends nothing else.
+func (b *brokerFacts) countedLow(c cache) bool {
+	if b.Demand.Status != StatusOK || c.demand.low < 0 || float64(c.demand.low) >= b.f.l.NearShare*c.capacity {
+		return false
+	}
+	if c.shareKnown && c.share >= overflowSeen {
+		return false
+	}
+	return c.demand.high <= connectionsPerClient*c.demand.low+connectionsBeside
+}
+
+// connectionsBeside are those of brokers, exporters and admin tools.
+const connectionsBeside = 10
+
 // unknownSize answers for rules that need the capacity and the fill.
 func (b *brokerFacts) unknownSize(c cache) (Outcome, bool) {
 	switch {
@@ -155,7 +176,7 @@ func (b *brokerFacts) routingSigns() []string {
 		out = append(out, plural(n, "topic id error", "topic id errors")+" (106)")
 	}
 	for _, s := range []Signal{SignalNotLeaderFetch, SignalNotLeaderList} {
-		if steps := b.counter(s).within(from, to); b.spread(steps) >= sustainedPeriods && b.leadersConstant() {
+		if steps, on := b.notLeader(s); on {
 			out = append(out, plural(total(steps), "NOT_LEADER error", "NOT_LEADER errors")+" while leaders were constant")
 		}
 	}
@@ -191,20 +212,45 @@ func (b *brokerFacts) spread(steps []step) int {
 	return len(seen)
 }
 
-// leadersConstant says that no change in the number of leaders was seen in the
-// window. It only raises doubt, so that an unknown number counts as constant.
-func (b *brokerFacts) leadersConstant() bool {
-	low, high, any := 0.0, 0.0, false
-	for _, s := range b.gauge(SignalLeaders) {
-		if s.T.Before(b.f.cacheFrom()) {
-			continue
+const (
+	// stormLasts is how long NOT_LEADER errors must go on after the number of
+	// leaders last changed, at least, and stormRate how many a second there must be,
+	// to be no election: a client that gets one asks for the new leader at once.
+	stormLasts = 30 * time.Second
+	stormRate  = 1
+)
+
+// notLeader are the NOT_LEADER errors since the number of leaders last changed; on
+// says that they go on, in three 120 s periods or as a storm: clients ask again and
+// again for what this broker does not lead.
+func (b *brokerFacts) notLeader(s Signal) (steps []step, on bool) {
+	since := b.leadersMoved()
+	for _, x := range b.counter(s).within(b.f.cacheFrom(), b.f.at()) {
+		if !x.from.Before(since) {
+			steps = append(steps, x)
 		}
-		if !any {
-			low, high, any = s.V, s.V, true
-		}
-		low, high = min(low, s.V), max(high, s.V)
 	}
-	return low == high
+	if len(steps) == 0 {
+		return nil, false
+	}
+	// Surely so long: the first may have come at the end of its step, the last at
+	// the begin.
+	lasted := steps[len(steps)-1].from.Sub(steps[0].at)
+	storm := lasted >= stormLasts && total(steps) >= stormRate*lasted.Seconds()
+	return steps, storm || b.spread(steps) >= sustainedPeriods
+}
+
+// leadersMoved is the scrape of the window that showed a change in the number of
+// leaders last; zero when none did. It only raises doubt, so that an unknown number
+// counts as constant.
+func (b *brokerFacts) leadersMoved() time.Time {
+	var moved time.Time
+	for i, ch := 1, b.gauge(SignalLeaders); i < len(ch); i++ {
+		if ch[i].V != ch[i-1].V && !ch[i].T.Before(b.f.cacheFrom()) {
+			moved = ch[i].T
+		}
+	}
+	return moved
 }
 
 // anyRestart says that some broker's process started in the cache window or

@@ -1,6 +1,10 @@
 package diagnose
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+	"time"
+)
 
 // turnover is what the window says about sessions that nobody uses any more.
 type turnover struct {
@@ -9,28 +13,94 @@ type turnover struct {
 	// there are slots without a live one. Newcomers are refused then (measured:
 	// 71 to 75 % of their fetches).
 	ceiling bool
-	// connected is the number of connections that were opened; -1 unknown.
+	// connected is the number of connections that were opened, as far as they are
+	// seen; -1 unknown.
 	connected float64
+	// unconnected is the most sessions that were opened in some span of the window
+	// beyond the connections that were: -1 unknown. A client that comes and goes
+	// opens both, one that leaks only sessions; many connections at another time
+	// (a deploy) prove nothing.
+	unconnected float64
+	// mostly says that most sessions were opened without a new connection, stayed
+	// that there were more than clients can have waited for: some opened sessions
+	// over and over while they stayed connected.
+	mostly, stayed bool
 }
 
 const (
 	// ceilingShare of the slots without a live session, evicted in one period,
 	// counts as all of them: scrapes cut periods.
 	ceilingShare = 0.8
-	// openedShare is the least number of new connections for each evicted
-	// session if short-lived clients opened them: such a client makes at least
-	// one connection here.
+	// openedShare of the sessions that were opened must be beyond the new
+	// connections if clients that stayed connected opened them: a short-lived client
+	// makes at least one connection here.
 	openedShare = 0.5
 )
 
 func (b *brokerFacts) turnover(c cache) turnover {
 	from, to := b.f.cacheFrom(), b.f.at()
-	t := turnover{errors: b.sustained(), evictions: b.counter(SignalEvictions).within(from, to), connected: -1}
-	if made := b.counter(SignalConnectionsMade); made.covers(from) {
-		t.connected = made.increase(from, to)
-	}
+	t := turnover{errors: b.sustained(), evictions: b.counter(SignalEvictions).within(from, to), connected: -1, unconnected: -1}
 	t.ceiling = b.atCeiling(c, t.evictions)
+	if made := b.counter(SignalConnectionsMade); made.known {
+		t.connected = made.increase(from, to)
+		var opened float64
+		t.unconnected, opened = b.unconnected(made)
+		t.mostly = t.unconnected > 0 && t.unconnected >= openedShare*opened
+		t.stayed = t.mostly && t.unconnected > b.waiting(c)
+	}
 	return t
+}
+
+// unconnected is the largest rise of sessions opened minus connections opened,
+// and how many sessions were opened, at least: those evicted, and the growth of
+// the cache.
+func (b *brokerFacts) unconnected(made counter) (most, opened float64) {
+	ev := b.counter(SignalEvictions)
+	from := latest(latest(b.f.cacheFrom(), b.start), made.since)
+	evicted, connected := drain{ev.within(from, b.f.at())}, drain{made.within(from, b.f.at())}
+	low, first := math.Inf(1), math.NaN()
+	gone, connections := 0.0, 0.0
+	for _, s := range b.gauge(SignalSessions) {
+		if s.T.Before(from) {
+			continue
+		}
+		gone += evicted.until(s.T)
+		connections += connected.until(s.T)
+		if math.IsNaN(first) {
+			first = s.V
+		}
+		now := gone + s.V - connections
+		low = min(low, now)
+		most = max(most, now-low)
+		opened = gone + s.V - first
+	}
+	return most, opened
+}
+
+// drain hands out the steps of a counter in the order of time.
+type drain struct{ left []step }
+
+// until sums the steps not later than t that were not handed out yet.
+func (d *drain) until(t time.Time) float64 {
+	n := 0.0
+	for len(d.left) > 0 && !d.left[0].at.After(t) {
+		n, d.left = n+d.left[0].n, d.left[1:]
+	}
+	return n
+}
+
+// waiting bounds the clients that may take a session without a new connection,
+// once each: those that were refused one, or that lost theirs in a restart. While
+// the cache has room, and without a restart, nobody has to wait.
+func (b *brokerFacts) waiting(c cache) float64 {
+	switch {
+	case c.room(b.f.l) && !b.young():
+		return 0
+	case c.demand.low >= 0:
+		return float64(c.demand.low)
+	default:
+		return float64(max(0, b.Demand.Connections))
+	}
 }
 
 func (b *brokerFacts) atCeiling(c cache, evictions []step) bool {
@@ -49,12 +119,6 @@ func (b *brokerFacts) atCeiling(c cache, evictions []step) bool {
 		}
 	}
 	return hit >= 2
-}
-
-// withoutConnections says that the sessions were opened by clients that stayed
-// connected; known is false when connections are not counted.
-func (t turnover) withoutConnections(sessions float64) (yes, known bool) {
-	return t.connected < openedShare*sessions, t.connected >= 0
 }
 
 // leakySoftware is a connected library that is known to open a session with

@@ -10,10 +10,11 @@ func leakingClientRule() Rule {
 		Class: LeakingClient,
 		Needs: []Need{NeedBrokerMetrics, NeedSlots},
 		Conditions: []string{
-			"sessions climb through three 120 s periods, beyond the number of clients; or, with a full cache, dead ones are evicted as fast as they expire",
-			"clients that stay connected open them: fewer than one new connection for two sessions; or Sarama 1.26.0 or 1.26.1 is connected",
+			"sessions climb through three 120 s periods, beyond the number of clients; or the cache is full and dead ones are evicted",
+			"clients that stay connected open them: at least half of the sessions in some span are beyond its new connections, and more than clients can have waited for; or Sarama 1.26.0 or 1.26.1 is connected",
+			"where neither is known: dead sessions are evicted as fast as they expire",
 			"hardly an error 70: it is not a routing fault",
-			"not in the 15 min after a restart, when everybody opens a session",
+			"not in the 15 min after a restart, when everybody opens a session, unless more were opened without a connection than there are clients",
 		},
 		Corroboration: []string{
 			"a library known to open a session with every fetch is connected",
@@ -42,13 +43,13 @@ func judgeLeak(b *brokerFacts) Outcome {
 	}
 	age, dated := b.age()
 	s, leaky := b.leakySoftware()
-	stayed, counted := t.withoutConnections(opened)
+	counted := t.connected >= 0
 	switch {
 	case total(b.sustained()) >= deadRatio*opened:
 		return no("%s beside them: sessions in use are lost", plural(total(b.sustained()), "session error", "session errors"))
-	case dated && age <= b.f.grace():
+	case !t.stayed && dated && age <= b.f.grace():
 		return no("up for %s: everybody opens a session after a restart", span(age))
-	case !leaky && counted && !stayed:
+	case !leaky && counted && !t.stayed:
 		return no("%s opened for %s: clients come and go", plural(t.connected, "connection was", "connections were"), plural(opened, "session", "sessions"))
 	case !leaky && !counted:
 		return Outcome{Answer: Unknown, Blind: []Need{NeedBrokerMetrics}, Because: "whether clients that stay connected open the sessions is not visible: new connections are not exported"}
@@ -61,6 +62,9 @@ func (b *brokerFacts) left(c cache, t turnover) (float64, Outcome) {
 	if c.full(b.f.l) {
 		if o, stop := b.deadEvictions(t); stop {
 			return 0, o
+		}
+		if t.stayed {
+			return t.unconnected, Outcome{}
 		}
 		if !t.ceiling {
 			return 0, no("%s in %s: dead sessions make room as fast as it is needed", plural(total(t.evictions), "eviction", "evictions"), span(b.f.cacheWindow()))
@@ -105,7 +109,7 @@ func leaks(b *brokerFacts, c cache, t turnover, opened float64, s Software) Outc
 	w := b.f.cacheWindow()
 	o := Outcome{
 		Answer: Yes, Citations: b.deadCitations(c, t),
-		Summary: fmt.Sprintf("A client opens one fetch session after the other on broker %d and leaves them: at least %s in %s, with hardly a new connection. Its dead sessions hold the slots, so that other clients get none.",
+		Summary: fmt.Sprintf("A client opens one fetch session after the other on broker %d and leaves them: at least %s in %s for which there was no new connection. Its dead sessions hold the slots, so that other clients get none.",
 			b.ID, plural(opened, "session", "sessions"), span(w)),
 		Facts: append(b.turnoverValues(c, t), factCount("opened", opened)),
 	}

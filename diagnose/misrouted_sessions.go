@@ -13,7 +13,7 @@ func misroutedSessionsRule() Rule {
 		Conditions: []string{
 			"one of four signs, and no more demand than fits:",
 			"(a) REBOOTSTRAP_REQUIRED on ApiVersions: brokers and clients from 4.4 notice it themselves (KIP-1242)",
-			"(b) NOT_LEADER_OR_FOLLOWER on Fetch or ListOffsets in three 120 s periods or more, with leaders constant",
+			"(b) NOT_LEADER_OR_FOLLOWER on Fetch or ListOffsets after the number of leaders last changed: in three 120 s periods or more, or for 30 s with one a second",
 			"(c) while the cache has room: errors 70 ≥ 10 % of the consumer fetches, on several brokers, and the sessions rise about as fast",
 			"(d) with a full cache: errors 70 ≈ evictions on several brokers, and demand below half of the capacity",
 		},
@@ -109,8 +109,7 @@ func signRebootstrap(b *brokerFacts) (sign, bool) {
 // lead.
 func signNotLeader(b *brokerFacts) (sign, bool) {
 	for _, s := range []Signal{SignalNotLeaderFetch, SignalNotLeaderList} {
-		steps := b.counter(s).within(b.f.cacheFrom(), b.f.at())
-		if b.spread(steps) >= sustainedPeriods && b.leadersConstant() {
+		if steps, on := b.notLeader(s); on {
 			words := plural(total(steps), "NOT_LEADER_OR_FOLLOWER", "NOT_LEADER_OR_FOLLOWER") + " while leaders were constant"
 			return sign{words, b.cite(s, words), false}, true
 		}
@@ -157,7 +156,7 @@ func signFull(b *brokerFacts) (sign, bool) {
 		return sign{}, false
 	}
 	words := fmt.Sprintf("%s on several brokers, while at most %s a session and the cache holds %s", plural(e, "session error", "session errors"), plural(c.demand.high, "client needs", "clients need"), count(c.capacity))
-	return sign{words, cite(b.path("demand"), words, b.Demand.Reading), true}, true
+	return sign{words, b.cite(SignalErrors70, words), true}, true
 }
 
 func misrouted(b *brokerFacts, signs []sign) Outcome {

@@ -116,6 +116,13 @@ func (b *brokerFacts) quietMissing() []string {
 		out = append(out, b.subject()+": it restarted, and whether it leads its partitions again is not visible")
 	}
 	c := b.cache()
+	if c.full(b.f.l) && !c.below(b.f.l.NearShare) {
+		words := ": clients outside groups are not counted"
+		if c.demand.high >= 0 {
+			words += ", only its " + plural(c.demand.high, "connection", "connections")
+		}
+		out = append(out, b.subject()+words)
+	}
 	young := known && age < plateauFrom
 	if c.demand.low < 0 && (young || c.sessions >= plateauShare*c.capacity) {
 		out = append(out, b.subject()+": the number of clients that need a session is not known")

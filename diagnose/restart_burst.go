@@ -102,6 +102,10 @@ func no(format string, args ...any) Outcome {
 // as yes.
 func (b *brokerFacts) leadersBack() bool { return !b.lead.known || b.lead.now > 0 }
 
+// leadsByTopology says that Kafka names the broker as the leader of partitions.
+// Metrics are older by up to a scrape: leadership came back in between.
+func (b *brokerFacts) leadsByTopology() bool { return b.Leading != nil && *b.Leading > 0 }
+
 // burstToCome judges a restart without errors, or with the few that come
 // before leadership is back (measured: one client with stale metadata).
 func burstToCome(b *brokerFacts, x burst, age time.Duration) Outcome {
@@ -111,10 +115,10 @@ func burstToCome(b *brokerFacts, x burst, age time.Duration) Outcome {
 		return no("%s while the broker leads no partition", plural(x.total, "error", "errors"))
 	case !back && b.lead.before == 0:
 		return no("the broker led no partition before its restart either")
-	case !back && b.Awaited != nil && *b.Awaited == 0:
+	case !back && b.Awaited != nil && *b.Awaited == 0 && !b.leadsByTopology():
 		return no("no partition is to come back to it: it is the preferred leader of none that another broker leads")
 	case back && (!b.lead.known || !b.sc.last().Before(b.lead.settled(b.sc.every, b.f.pollGap()))):
-		return no("started %s ago and leads partitions again, without a session error", span(age))
+		return no("started %s ago and leads partitions again, without a session error%s", span(age), b.butEvicted())
 	case back && b.lead.before <= 0:
 		return no("no session error, and it is not known to have led partitions before its start: these may be new ones")
 	}
@@ -122,7 +126,7 @@ func burstToCome(b *brokerFacts, x burst, age time.Duration) Outcome {
 		Answer: Yes, Provisional: true, NextLookSeconds: defaultNextLook,
 		Citations: burstCitations(b, x), Facts: burstFacts(b, x, false),
 	}
-	if back {
+	if back || b.leadsByTopology() {
 		o.Summary = fmt.Sprintf("Broker %d has just taken its partitions back. Each consumer may now get one FETCH_SESSION_ID_NOT_FOUND and carries on; none so far.", b.ID)
 		o.Decides = "the next two scrapes show the errors, or there are none"
 		return o
@@ -130,6 +134,14 @@ func burstToCome(b *brokerFacts, x burst, age time.Duration) Outcome {
 	o.Summary = fmt.Sprintf("Broker %d started at %s and leads no partition yet. When leadership returns, each consumer gets one FETCH_SESSION_ID_NOT_FOUND and carries on: the burst is still to come.", b.ID, clock(b.start))
 	o.Decides = "the return of leadership (preferred leader election), and silence after it"
 	return o
+}
+
+// butEvicted limits "without a session error" to those that no eviction explains.
+func (b *brokerFacts) butEvicted() string {
+	if b.counter(SignalErrors70).raw > 0 {
+		return " of its own: those there are came with evictions"
+	}
+	return ""
 }
 
 // burstSeen judges errors that fit a restart: going on, or over.

@@ -60,11 +60,11 @@ func oddErrors(b *brokerFacts) (symptom, bool) {
 // broker's restart, or they are not visible.
 func (b *brokerFacts) followersSuspect() bool {
 	ev := b.counter(SignalEvictions)
-	x := live{evictions: ev.within(b.f.cacheFrom(), b.f.at())}
-	if !ev.known || b.capacity < 0 || len(x.evictions) == 0 {
+	if !ev.known || b.capacity < 0 || len(ev.within(b.f.cacheFrom(), b.f.at())) == 0 {
 		return true
 	}
-	return total(x.evictions) > b.mostEvictions() || b.followerStep(x)
+	_, many := b.overrun()
+	return many || b.followerVisits() != nil
 }
 
 // oddEvictions: sessions are evicted.
@@ -77,7 +77,7 @@ func oddEvictions(b *brokerFacts) (symptom, bool) {
 	s := symptom{
 		Text:      words,
 		Citations: []Citation{b.cite(SignalEvictions, words)},
-		By:        []Class{CacheThrash, RestartBurst, DeadSessionTurnover, FollowerChurn, LeakingClient},
+		By:        []Class{CacheThrash, RestartBurst, DeadSessionTurnover, FollowerChurn, LeakingClient, MisroutedSessions},
 	}
 	ratio := total(b.sustained()) / total(steps)
 	if e := b.counter(SignalErrors70); !e.known || ratio >= deadRatio {

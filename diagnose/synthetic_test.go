@@ -187,7 +187,10 @@ func (s synth) process(b *Broker, spec brokerSpec, index int, p proc) {
 	add(SignalProcessStart, always(float64(p.start.UnixMilli())/1000))
 	add(SignalErrorsAny, func(t time.Time) (float64, bool) { return 100 + t.Sub(p.start).Seconds(), true })
 	add(SignalFetchRequests, func(t time.Time) (float64, bool) { return t.Sub(p.start).Seconds() * cmp.Or(spec.fetches, 40), true })
-	add(SignalConnectionsMade, func(t time.Time) (float64, bool) { return 60 + float64(int(t.Sub(p.start).Seconds()*spec.made)), true })
+	add(SignalConnectionsMade, func(t time.Time) (float64, bool) {
+		n, _ := sum(spec.events[SignalConnectionsMade], p, t)
+		return 60 + float64(int(t.Sub(p.start).Seconds()*spec.made)) + n, true
+	})
 	add(SignalUnderReplicated, always(spec.urp))
 	add(SignalBrokerState, always(3))
 	add(SignalSessions, func(t time.Time) (float64, bool) { return spec.sessions(t), true })
@@ -206,7 +209,7 @@ func (s synth) process(b *Broker, spec brokerSpec, index int, p proc) {
 		return n, true
 	})
 	for sig, events := range spec.events {
-		if sig != SignalEvictions {
+		if sig != SignalEvictions && sig != SignalConnectionsMade {
 			add(sig, func(t time.Time) (float64, bool) { return sum(events, p, t) })
 		}
 	}

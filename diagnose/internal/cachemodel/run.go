@@ -90,7 +90,9 @@ type actor struct {
 	privileged bool
 	// left is how many fetches a visitor still makes; -1 = no end.
 	left int
-	turn int
+	// untilMS is when a follower reconnects and leaves this session; 0 = never.
+	untilMS int64
+	turn    int
 }
 
 // world is a run under way.
@@ -169,19 +171,19 @@ func (w *world) populate() {
 func (w *world) followers(ms int64) {
 	for range w.Followers.Threads {
 		w.at(ms+w.random.Int64N(500), &actor{
-			Clients: Clients{Partitions: max(1, w.Followers.Partitions), EveryMS: 500}, privileged: true, left: w.followerFetches(ms),
+			Clients: Clients{Partitions: max(1, w.Followers.Partitions), EveryMS: 500}, privileged: true, left: -1, untilMS: w.nextReturn(ms),
 		})
 	}
 }
 
-// followerFetches is how many fetches a follower makes before its next reconnect.
-func (w *world) followerFetches(ms int64) int {
+// nextReturn is when followers that came at a moment reconnect; 0 = never.
+func (w *world) nextReturn(ms int64) int64 {
 	for _, s := range w.Followers.BackAtS {
 		if next := int64(s) * 1000; next > ms {
-			return int((next - ms) / 500)
+			return next
 		}
 	}
-	return -1
+	return 0
 }
 
 func (w *world) events(now int64) {
@@ -211,7 +213,7 @@ func (w *world) fetch(now int64, a *actor) {
 		w.at(int64(r.BackS)*1000+w.random.Int64N(1000), a)
 		return
 	}
-	if a.left == 0 {
+	if a.left == 0 || a.untilMS > 0 && now >= a.untilMS {
 		return
 	}
 	if a.left > 0 {
