@@ -45,16 +45,27 @@ func TestTwoProofsAreUndecided(t *testing.T) {
 
 func TestHeldUpNeedsMoreThanASession(t *testing.T) {
 	for _, tc := range []struct {
-		session, reb, listed float64
-		want                 bool
+		session, reb, held float64
+		begun              bool
+		least, most        float64
+		want               bool
 	}{
-		{45, 300, 300, true},
-		{45, 300, 239, false}, // less than 0.8 of the rebalance timeout
-		{45, 60, 60, true},
-		{60, 60, 60, false}, // its session may have run out as well
-		{45, 0, 300, false}, // timeouts not known
+		{45, 300, 290, true, 295, 305, true},
+		{45, 300, 230, true, 235, 245, false},   // less than the rebalance timeout
+		{45, 300, 235, false, 239, -1, false},   // less than 0.8 of it, and the beginning not seen
+		{45, 300, 235, false, 241, -1, true},    // 0.8 of it
+		{6, 12, 10, true, 10.9, 14.9, true},     // as measured, with a look every 2 s
+		{6, 12, 7, true, 10.9, 14.9, false},     // its session may have run out just before
+		{45, 60, 50, true, 55, 65, true},        // as Kafka Connect has them
+		{60, 60, 55, true, 55, 65, false},       // its session may have run out as well
+		{45, 0, 290, true, 295, 305, false},     // timeouts not known
+		{45, 300, 290, true, 295, 299.8, true},  // the clocks differ a little
+		{45, 300, 290, true, 295, 299.2, false}, // sooner than the rebalance timeout
 	} {
-		l := &loss{m: RecordMember{SessionTimeoutMS: int32(tc.session * 1000), RebalanceTimeoutMS: int32(tc.reb * 1000)}, listedPreparing: lasting(tc.listed)}
+		l := &loss{
+			m:    RecordMember{SessionTimeoutMS: int32(tc.session * 1000), RebalanceTimeoutMS: int32(tc.reb * 1000)},
+			wait: waiting{seen: true, begun: tc.begun, held: lasting(tc.held), least: lasting(tc.least), most: lasting(tc.most)},
+		}
 		if got := l.heldUp(); got != tc.want {
 			t.Errorf("%+v: %v", tc, got)
 		}

@@ -126,7 +126,8 @@ func (l *loss) coordHole(b *brokerFacts, groups int) (coordView, bool) {
 			continue
 		}
 		waking := !l.by.Before(a.Add(need-b.sc.every)) && !l.by.After(z.Add(b.sc.every))
-		return coordView{well: isNo, sure: waking && (l.survivors == 0 || groups > 0), kind: coordFrozen,
+		served := l.s.commitHole(hole{from: a, to: z}) < need
+		return coordView{well: isNo, sure: waking && (l.survivors == 0 || groups > 0 || !served), kind: coordFrozen,
 			why:  fmt.Sprintf("broker %d, the coordinator, could not be scraped for %s from %s", b.ID, span(z.Sub(a)), clock(a)),
 			cite: b.cite(SignalErrorsAny, fmt.Sprintf("no scrape from %s to %s", clock(a), clock(z)))}, true
 	}

@@ -113,6 +113,7 @@ func (l *loss) listen() {
 		l.sil.perRecord = l.pace()
 	}
 	l.hearSurvivors()
+	l.still = l.stillness()
 }
 
 // unread says that the drop was seen after the log had been read: the member may

@@ -42,7 +42,7 @@ func pollIntervalStaticView(l *loss) view {
 	case l.leave.answer == isYes && l.s.classic():
 		return exclude(c, "a LeaveGroup request took it out; a static member past its poll limit sends none")
 	case l.heldUp():
-		return exclude(c, "it was still listed for "+span(l.listedPreparing)+" of a rebalance, so its heartbeats went on")
+		return exclude(c, "it was still listed for "+seconds(l.wait.held)+" of a rebalance, so its heartbeats went on")
 	case l.overslept() == isNo:
 		return exclude(c, "its own metrics show at most "+seconds(l.client.poll)+" between two polls")
 	case l.staticOverslept() && l.overslept() == isYes:

@@ -38,7 +38,7 @@ func processReplacedView(l *loss) view {
 	case l.leftAtOnce():
 		return exclude(c, "it was dropped sooner than its session timeout allows")
 	case l.heldUp():
-		return exclude(c, "it was still listed for "+span(l.listedPreparing)+" of a rebalance, longer than its session timeout: its process lived")
+		return exclude(c, "it was still listed for "+seconds(l.wait.held)+" of a rebalance, longer than its session timeout: its process lived")
 	case l.staticOverslept():
 		return exclude(c, "it was silent for far longer than its session timeout, so its process lived")
 	case l.tookOver() && l.beside != "":

@@ -14,7 +14,7 @@ func rebalanceStormRule() Rule {
 		Conditions: []string{
 			"3 or more rebalances completed in the window: by the group's records (generation, KIP-848 epoch), the watcher's looks at its state, or rebalance-total of its clients",
 			"nobody was evicted and nobody left: every member of the beginning is one at the end",
-			"the group was not started in the window, and its coordinator did not start right before",
+			"the group was not started in the window, or it rebalances on after its members had come, or they still come one by one; and its coordinator did not start right before",
 		},
 		Corroboration: []string{
 			"what changed is visible: members that joined, topics or partitions, the assignor",
@@ -73,6 +73,11 @@ func (s *groupStory) judgeStorm() Outcome {
 		return no("a static member was replaced")
 	case s.started() && s.sinceStartUp() >= s.f.l.StormRebalances:
 		return s.foundStorm(x)
+	case s.started() && s.sinceBurst() >= s.f.l.StormRebalances && s.f.at().Sub(x.to) <= time.Minute:
+		o := s.foundStorm(x)
+		o.Provisional = true
+		o.Decides = "Whether the group still rebalances in a minute: it was started in the window, and a start ends when all members have come."
+		return o
 	case s.started():
 		return no("the group was started in the window")
 	case s.afterCoordinatorStart(x):
@@ -216,6 +221,34 @@ func (s *groupStory) sinceStartUp() int {
 		}
 	}
 	n := 0
+	for i := first + 1; i < len(h.Records); i++ {
+		if h.Records[i].Generation > h.Records[i-1].Generation {
+			n++
+		}
+	}
+	return n
+}
+
+// startBurst is how far apart the records of a group's start are: the broker
+// waits 3 s for more members before the first one
+// (group.initial.rebalance.delay.ms), and processes that are started together
+// come within seconds.
+const startBurst = 5 * time.Second
+
+// sinceBurst counts the rebalances after the processes that were started together
+// had come: later ones are started one by one.
+func (s *groupStory) sinceBurst() int {
+	h := s.g.History
+	if !h.Usable() {
+		return 0
+	}
+	first, n := 0, 0
+	for i := 1; i < len(h.Records); i++ {
+		a, b := h.Records[i-1], h.Records[i]
+		if len(b.Members) == 0 || first == i-1 && (len(a.Members) == 0 || b.At.Sub(a.At) <= startBurst) {
+			first = i
+		}
+	}
 	for i := first + 1; i < len(h.Records); i++ {
 		if h.Records[i].Generation > h.Records[i-1].Generation {
 			n++

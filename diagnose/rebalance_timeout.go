@@ -32,26 +32,34 @@ func rebalanceTimeoutView(l *loss) view {
 		return v
 	}
 	reb := l.rebalance()
-	stuck, _ := l.leaderWait()
+	waited := l.leaderWaited()
 	switch {
 	case l.leave.answer == isYes:
 		return exclude(c, "the member left by itself")
-	case l.heldUp() && stuck >= l.stuckLeast():
-		return exclude(c, "the group had stood in CompletingRebalance for "+span(stuck)+" before, waiting for it as its leader")
+	case l.heldUp() && waited:
+		return exclude(c, "the group had stood in CompletingRebalance for "+span(l.leaderWait().length)+" before, waiting for it as its leader")
+	case l.leaderByRecords():
+		return leave(c, "nobody of the group committed for "+seconds(l.still.length)+", and a rebalance before had not ended: more than one rebalance timeout explains")
 	case l.heldUp() && l.leave.answer == isNo:
 		return prove(c, l.heldWords())
 	case l.heldUp():
 		return match(c, l.heldWords())
-	case l.heldLong() && stuck >= l.stuckLeast():
-		return leave(c, "it was still listed for "+span(l.listedPreparing)+" of a rebalance")
+	case l.heldLong() && waited:
+		return leave(c, "it was still listed for "+seconds(l.wait.held)+" of a rebalance")
 	case l.heldLong():
-		return match(c, "it was still listed for "+span(l.listedPreparing)+" of a rebalance, longer than nearly all session timeouts")
-	case reb > 0 && l.listedPreparing >= reb*8/10:
-		return leave(c, l.heldWords()+"; its session timeout is as long")
-	case l.sawPreparing && (l.listedPreparing == 0 || reb > 0 && l.listedPreparing < reb/2):
+		return match(c, "it was still listed for "+seconds(l.wait.held)+" of a rebalance, longer than nearly all session timeouts")
+	case l.wait.begun && l.wait.at < 0:
 		return exclude(c, "it was no longer listed when the rebalance had just begun")
-	case l.sil.known && reb > 0 && l.sil.hi < reb-pollSlack:
+	case l.wait.begun && reb > 0 && l.wait.most < reb*8/10:
+		return exclude(c, "the rebalance took at most "+seconds(l.wait.most)+", less than its rebalance timeout of "+seconds(reb))
+	case l.sil.known && reb > 0 && l.sil.hi < reb-l.lastWords():
 		return exclude(c, "it was dropped "+l.sil.words()+" after its last commit, sooner than its rebalance timeout of "+seconds(reb))
+	case l.heldByRecords() && l.rebalanceFirst():
+		return match(c, "it worked until the rebalance began, and nobody of the group committed for the "+seconds(l.still.length)+" before the group went on without it; its rebalance timeout is "+seconds(reb))
+	case l.busyAlive() && l.leave.answer == isNo && !l.static():
+		return match(c, "its process ran all the time and did not poll for "+seconds(l.client.longest())+", and it did not leave; its rebalance timeout is "+seconds(reb))
+	case l.wait.at >= 0 && reb > 0 && l.wait.least >= reb*8/10:
+		return leave(c, l.heldWords()+"; its session timeout is as long")
 	case l.sil.join >= 0 && reb > 0 && l.sil.join < reb*8/10:
 		return exclude(c, "the rebalance took at most "+span(l.sil.join)+", less than its rebalance timeout")
 	case l.survivors == 0:
@@ -62,18 +70,16 @@ func rebalanceTimeoutView(l *loss) view {
 }
 
 func (l *loss) heldWords() string {
-	return "it was still listed for " + span(l.listedPreparing) + " of a rebalance; its rebalance timeout is " + seconds(l.rebalance())
+	return "it was still listed for " + seconds(l.wait.held) + " of a rebalance; its rebalance timeout is " + seconds(l.rebalance())
 }
 
 // heldCitation is the snapshot that lists it while the group waited.
 func (l *loss) heldCitation() (Citation, bool) {
-	for i := l.drop; i >= 0; i-- {
-		x := l.s.seen[i]
-		if x.rec < 0 && x.state == "PreparingRebalance" && x.has(l.m.ID) {
-			return cite(x.path, fmt.Sprintf("PreparingRebalance, and %s is still listed, from %s", l.m.ClientID, clock(x.from)), x.reading), true
-		}
+	if l.wait.at < 0 {
+		return Citation{}, false
 	}
-	return Citation{}, false
+	x := l.s.seen[l.wait.at]
+	return cite(x.path, fmt.Sprintf("PreparingRebalance, and %s is still listed, from %s", l.m.ClientID, clock(x.from)), x.reading), true
 }
 
 func heldSummary(l *loss) string {
@@ -84,8 +90,8 @@ func heldSummary(l *loss) string {
 
 func heldFacts(l *loss) []Fact {
 	var v values
-	if l.listedPreparing > 0 {
-		v.seconds("held_seconds", l.listedPreparing)
+	if l.wait.held > 0 {
+		v.seconds("held_seconds", l.wait.held)
 	}
 	return v
 }
