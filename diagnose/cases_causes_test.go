@@ -137,8 +137,11 @@ func pollStaticCases() []synthCase {
 			x.turns[0] = settled(static, bob)
 			x.turns[2].members = []who{again, bob}
 		})},
-		{class, "near-331s", "dropped 331 s after its last commit, five seconds below poll limit and 0.8 of the session", "the process stood still after 285 s without records", SessionTimeout, Provisional, []Class{PollIntervalStatic}, told(staticBusy(), func(x *tale) {
+		{class, "librdkafka", "dropped 331 s after its last commit: its last heartbeat came 10 s before its poll limit, and its last commit after its last poll", truth, PollIntervalStatic, Provisional, not, told(staticBusy(), func(x *tale) {
 			x.turns[1].start, x.turns[1].at = ago(lasting(91)), ago(lasting(89))
+		})},
+		{class, "near-322s", "dropped 322 s after its last commit, three seconds below poll limit and session less a heartbeat and a commit", "the process was killed after 277 s without records", ProcessGone, Likely, []Class{PollIntervalStatic}, told(staticBusy(), func(x *tale) {
+			x.turns[1].start, x.turns[1].at = ago(lasting(100)), ago(lasting(98))
 		})},
 		{class, "near-called", "the same silence, and a heartbeat with the old id was refused", "the process stood still after a long batch", SessionTimeout, Likely, []Class{PollIntervalStatic}, told(staticBusy(), staticBack, called(41, 1, 0))},
 		{class, "near-dynamic", "a dynamic member, as silent, and it left by itself", "one batch was too slow", PollInterval, Confirmed, []Class{PollIntervalStatic}, overslept().evidence()},
@@ -302,6 +305,16 @@ func frozen() tale {
 	}
 }
 
+// swept dates the others' losses badly: between two looks 20 s apart.
+func swept(stable int) func(x *tale) {
+	return func(x *tale) {
+		x.stable = stable
+		for i := range x.strangers {
+			x.strangers[i].After, x.strangers[i].By = ago(lasting(150)), ago(lasting(130))
+		}
+	}
+}
+
 // spared is a group of that coordinator which lost nobody.
 func spared() tale {
 	x := frozen()
@@ -370,6 +383,8 @@ func troubleCases() []synthCase {
 		})},
 		{class, "started", "the coordinator started 47 s before all were dropped, one session timeout", "clients got through too late after a fail-over", CoordinatorTrouble, Likely, not, told(frozen(), started)},
 		{class, "overloaded", "heartbeats took 2.6 s while two groups lost members", "the broker's request threads were busy", CoordinatorTrouble, Likely, not, told(frozen(), slow(2600))},
+		{class, "watcher-blind", "nothing was scraped and the watcher got no answer for 20 s: everybody of this group and members of two others were lost between the same two looks", truth, CoordinatorTrouble, Likely, not, told(frozen(), seen, swept(0), onEvidence(noBrokerMetrics))},
+		{class, "near-watcher-blind", "the same, and two groups kept their members", "a host with consumers of three groups stood still", SessionTimeout, Likely, []Class{CoordinatorTrouble}, told(frozen(), seen, swept(2), onEvidence(noBrokerMetrics))},
 		{class, "near-one-group", "one group lost everybody at once, and nothing else shows how the coordinator was", truth, SessionTimeout, Likely, []Class{CoordinatorTrouble}, told(frozen(), alone1, seen)},
 		{class, "near-one-host", "another group lost a member in the same look of the watcher, while commits of the others were accepted", "a host with consumers of two groups stood still", SessionTimeout, Likely, []Class{CoordinatorTrouble}, told(stalled(), func(x *tale) {
 			x.strangers = []Loss{{Group: "billing", Coordinator: 2, MemberID: "billing-1", ClientID: "billing", Host: "/10.2.7.31", After: ago(lasting(140)), By: ago(lasting(133))}}

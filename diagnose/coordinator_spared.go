@@ -22,29 +22,74 @@ type hole struct {
 // nothing of the group was committed, and the watcher saw losses elsewhere whose
 // moment can be its end.
 func (s *groupStory) spared() (hole, bool) {
+	for _, x := range s.holes() {
+		if len(x.losses) > 0 && x.silent > 0 {
+			return x, true
+		}
+	}
+	return hole{}, false
+}
+
+// perhapsSpared finds one of which only one half is seen and the other is not
+// known.
+func (s *groupStory) perhapsSpared() (hole, bool) {
+	watched := s.f.e.Watcher.Usable()
+	commits := s.g.History.Usable() && len(s.g.History.Commits) >= minRhythm
+	for _, x := range s.holes() {
+		if len(x.losses) > 0 && x.silent == 0 && !commits || len(x.losses) == 0 && !watched && x.silent > 0 {
+			return x, true
+		}
+	}
+	return hole{}, false
+}
+
+// holes are the times in which the coordinator could not be scraped for as long as
+// a session of the group lasts, and was not restarted; the last one first.
+func (s *groupStory) holes() []hole {
 	b, w := s.coordinator(), s.f.e.Watcher
-	if b == nil || !w.Usable() || s.f.foreign() || len(s.losses) > 0 || !s.sighted() || !s.baselineKnown() {
-		return hole{}, false
+	if b == nil || s.f.foreign() || len(s.losses) > 0 || !s.sighted() {
+		return nil
 	}
 	need := s.shortestSilence()
+	var out []hole
 	for i := len(b.sc.times) - 1; i > 0; i-- {
 		x := hole{from: b.sc.times[i-1], to: b.sc.times[i]}
 		if x.to.Before(s.f.from()) {
 			break
 		}
-		if x.to.Sub(x.from) < max(need, 5*b.sc.every/2) || s.f.unscraped(x.from, x.to, b) {
+		_, restarted := b.sc.startIn(x.from, x.to)
+		if x.to.Sub(x.from) < max(need, 5*b.sc.every/2) || restarted || s.f.unscraped(x.from, x.to, b) {
 			continue
 		}
 		for k, v := range w.Losses {
-			if v.Group != s.g.ID && v.Coordinator == b.ID && v.By.After(x.from.Add(need-b.sc.every)) && v.After.Before(x.to.Add(b.sc.every)) && v.By.Sub(v.After) <= x.to.Sub(x.from)+exactWithin {
+			if w.Usable() && v.Group != s.g.ID && v.Coordinator == b.ID && v.By.After(x.from.Add(need-b.sc.every)) && v.After.Before(x.to.Add(b.sc.every)) && v.By.Sub(v.After) <= x.to.Sub(x.from)+exactWithin {
 				x.losses = append(x.losses, k)
 			}
 		}
-		if x.silent = s.commitHole(x); len(x.losses) > 0 && x.silent >= need {
-			return x, true
+		if x.silent = s.commitHole(x); x.silent < need {
+			x.silent = 0
 		}
+		out = append(out, x)
 	}
-	return hole{}, false
+	return out
+}
+
+// doubtful is a time of which nobody knows whether the coordinator stood still.
+func (s *groupStory) doubtful() []symptom {
+	x, ok := s.perhapsSpared()
+	if _, sure := s.spared(); !ok || sure {
+		return nil
+	}
+	b := s.coordinator()
+	return []symptom{{
+		Subject:    subjectGroup(s.g.ID),
+		Text:       fmt.Sprintf("broker %d, the coordinator, could not be scraped for %s from %s, and whether it stood still is not visible", b.ID, span(x.to.Sub(x.from)), clock(x.from)),
+		Citations:  []Citation{b.cite(SignalErrorsAny, fmt.Sprintf("no scrape from %s to %s", clock(x.from), clock(x.to)))},
+		Candidates: []Alternative{{CoordinatorTrouble, "it may have stood still and dropped members of other groups"}, {Quiet, "it may have been the monitoring alone"}},
+		By:         []Class{RestartBurst},
+		Under:      b.subject(),
+		Decides:    "Whether other groups of the broker lost members then, and whether commits of this one were accepted meanwhile.",
+	}}
 }
 
 // shortestSilence is the shortest silence that lets a session of the group run

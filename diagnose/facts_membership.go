@@ -130,6 +130,10 @@ func newMembership(f *facts) membership {
 		s.rebirth = s.reborn()
 		for _, l := range s.losses {
 			l.observe(m)
+		}
+	}
+	for _, s := range m.stories {
+		for _, l := range s.losses {
 			l.decision = decide(l)
 		}
 	}

@@ -47,6 +47,8 @@ func processGoneView(l *loss) view {
 		return exclude(c, "its own metrics show that its process ran all through the silence")
 	case l.tookOver() && !l.sharedClient():
 		return exclude(c, "its successor was there before it was dropped: replaced, not lost")
+	case l.likeOthers():
+		return leave(c, "it came back as a new process: nobody called with the old member id")
 	case l.tookOver():
 		return leave(c, "the new member of the same client id may be another process")
 	case l.staticOverslept() && l.overslept() == isYes && l.back != nil:

@@ -63,6 +63,8 @@ func (s *groupStory) judgeStorm() Outcome {
 	}
 	x := s.storm()
 	switch {
+	case x.n < s.f.l.StormRebalances && !s.hasRecords() && s.joins() >= s.f.l.StormRebalances:
+		return Outcome{Answer: Unknown, Because: "members came one after the other, and each of them may have made a rebalance that no look fell into", Blind: []Need{NeedOffsets}}
 	case x.n < s.f.l.StormRebalances && s.rebalancesVisible():
 		return no("%s completed since %s", plural(x.n, "rebalance", "rebalances"), clock(s.f.from()))
 	case x.n < s.f.l.StormRebalances:
@@ -73,11 +75,13 @@ func (s *groupStory) judgeStorm() Outcome {
 		return no("a static member was replaced")
 	case s.started() && s.sinceStartUp() >= s.f.l.StormRebalances:
 		return s.foundStorm(x)
-	case s.started() && s.sinceBurst() >= s.f.l.StormRebalances && s.f.at().Sub(x.to) <= time.Minute:
+	case (s.started() || s.afterCoordinatorStart(x)) && s.sinceBurst() >= s.f.l.StormRebalances && s.f.at().Sub(x.to) <= time.Minute:
 		o := s.foundStorm(x)
 		o.Provisional = true
-		o.Decides = "Whether the group still rebalances in a minute: it was started in the window, and a start ends when all members have come."
+		o.Decides = "Whether the group still rebalances in a minute: it or its coordinator was started in the window, and a start ends when all members have come."
 		return o
+	case (s.started() || s.afterCoordinatorStart(x)) && !s.hasRecords() && s.f.at().Sub(x.to) <= time.Minute:
+		return Outcome{Answer: Unknown, Because: "whether its members still come one by one is not visible", Blind: []Need{NeedOffsets}}
 	case s.started():
 		return no("the group was started in the window")
 	case s.afterCoordinatorStart(x):
@@ -85,6 +89,17 @@ func (s *groupStory) judgeStorm() Outcome {
 	default:
 		return s.foundStorm(x)
 	}
+}
+
+// joins counts the looks in the window that show a member first.
+func (s *groupStory) joins() int {
+	n := 0
+	for i, x := range s.seen {
+		if i > 0 && len(s.fresh[i]) > 0 && x.from.After(s.f.from()) {
+			n++
+		}
+	}
+	return n
 }
 
 // rebalancesVisible says that rebalances of the whole window would be seen.

@@ -43,6 +43,8 @@ func rollingDeployView(l *loss) view {
 		return exclude(c, "it had been silent for "+l.sil.words()+" before the drop; a client that is closed commits and leaves at once")
 	case l.leftAtOnce() && !l.sil.idle:
 		return match(c, "it left within "+l.sil.words()+" of its last commit, sooner than any timeout")
+	case l.leftLate():
+		return leave(c, "it left by itself ("+l.leave.cite.Value+"), as the group had waited for it")
 	case l.leave.answer == isYes && l.noPollLimit():
 		return match(c, "it left by itself ("+l.leave.cite.Value+"), and its client library has no poll limit")
 	case l.leave.answer == isYes && l.tooSoonForPoll():

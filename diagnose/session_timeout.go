@@ -14,6 +14,7 @@ func sessionTimeoutRule() Rule {
 			"it had been silent for its session timeout: last commit to drop is at least 2/3 of it (session timeout less one heartbeat interval)",
 			"somebody called with the old member id after the drop (UNKNOWN_MEMBER_ID on Heartbeat or OffsetCommit), or the member is still away",
 			"the coordinator served others meanwhile",
+			"no wait of the group for this member is seen that is longer than its session lasts (rebalance-timeout, sick-leader)",
 		},
 		Corroboration: []string{
 			"the member came back",

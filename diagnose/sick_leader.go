@@ -10,9 +10,10 @@ func sickLeaderRule() Rule {
 		Class: SickLeader,
 		Needs: []Need{NeedAdmin, NeedWatcher, NeedOffsets},
 		Conditions: []string{
-			"the group stood in CompletingRebalance for about a session timeout: its leader had not synced",
+			"the group stood in CompletingRebalance for about a session timeout (the looks allow for two thirds of it, and show at least half of that): its leader had not synced",
 			"the member that was dropped in the end led the group by the group's last record",
-			"that member was still listed through the next rebalance, for at least 0.8 of its rebalance timeout",
+			"that member was still listed through the next rebalance, for longer than its session timeout",
+			"or, where nobody looked: a generation is missing though no member was added, nobody of the group committed for the session and the rebalance timeout one after the other, and heartbeats were answered with REBALANCE_IN_PROGRESS again and again",
 			"nobody called with its member id afterwards",
 		},
 		Corroboration: []string{
@@ -57,6 +58,8 @@ func sickLeaderView(l *loss) view {
 		return match(c, fmt.Sprintf("generation went from %d to %d, so a rebalance it led never ended, and nobody of the group committed for %s: its followers' session timeout and its rebalance timeout one after the other", from, to, seconds(l.still.length)))
 	case waited:
 		return leave(c, words)
+	case l.session() == 0 && l.leaderWait().length > 0:
+		return leave(c, words+"; its session timeout is not known")
 	case gap && l.leave.answer != isYes:
 		return leave(c, fmt.Sprintf("generation went from %d to %d: a rebalance before the drop never ended", from, to))
 	case !l.wait.begun && l.led() == isYes && l.leave.answer != isYes && l.sil.known && l.rebalance() > 0 && l.sil.hi >= l.rebalance() && l.beatsClimb():

@@ -227,7 +227,7 @@ func (s Soak) play(ctx context.Context, i Item, res *Result) (Truth, error) {
 	}
 	p, tmp := i.Play, ""
 	if s.Record != "" {
-		p.Record = filepath.Join(s.Record, ".running")
+		p.Record = s.running()
 	} else if p.Looker != nil {
 		if tmp, err = os.MkdirTemp("", "kafka-lab-"); err != nil {
 			return Truth{}, errors.Join(fmt.Errorf("making a folder for evidence: %w", err), c.Down(context.WithoutCancel(ctx)))
@@ -242,13 +242,19 @@ func (s Soak) play(ctx context.Context, i Item, res *Result) (Truth, error) {
 	if s.Record == "" || err != nil {
 		return truth, err
 	}
-	res.Record, err = keepRecording(s.Record, truth.Class, res.Run)
+	res.Record, err = keepRecording(s.running(), s.Record, truth.Class, res.Run)
 	return truth, err
+}
+
+// running is where the recording of the run that goes on is: two soaks may share
+// a folder of recordings, but not this one.
+func (s Soak) running() string {
+	return filepath.Join(s.Record, ".running-"+orString(s.Lab.Name, "lab"))
 }
 
 // keepRecording moves a finished recording to CLASS/RUN; the class is known only
 // now. A number is added rather than writing over an older one.
-func keepRecording(dir, class, run string) (string, error) {
+func keepRecording(from, dir, class, run string) (string, error) {
 	if err := os.MkdirAll(filepath.Join(dir, class), 0o755); err != nil {
 		return "", fmt.Errorf("keeping the recording: %w", err)
 	}
@@ -256,7 +262,7 @@ func keepRecording(dir, class, run string) (string, error) {
 	for n := 2; exists(to); n++ {
 		to = filepath.Join(dir, class, fmt.Sprintf("%s-again%d", run, n))
 	}
-	if err := os.Rename(filepath.Join(dir, ".running"), to); err != nil {
+	if err := os.Rename(from, to); err != nil {
 		return "", fmt.Errorf("keeping the recording: %w", err)
 	}
 	return to, nil
