@@ -92,6 +92,13 @@ func replacedCases() []synthCase {
 			e.Groups[0].Snapshots[0].At = e.Groups[0].Snapshots[0].Until
 		}))},
 		{class, "no-offsets", "no READ on __consumer_offsets: the watcher saw both listed", truth, ProcessReplaced, Likely, not[:4], told(besideOne(), onEvidence(noOffsets))},
+		{class, "streams-deploy-slow-start", "the same, but the last pod's successor took longer to start than its session lasted", "a Kafka Streams application was deployed", ProcessReplaced, Likely, not, told(streams(), func(x *tale) {
+			last := len(x.turns) - 1
+			next := person("c", 2)
+			x.turns[last].listed, x.turns[last].members = nil, without(x.turns[last].members, next)
+			x.turns[last].start = x.turns[last].at.Add(-3 * time.Second)
+			x.turns = append(x.turns, turn{start: x.turns[last].at.Add(8 * time.Second), at: x.turns[last].at.Add(10 * time.Second), members: append(slices.Clone(x.turns[last].members), next)})
+		})},
 		{class, "near-called", "both listed, and a heartbeat with the old id was refused", "the process stood still; a second one had been added", SessionTimeout, Provisional, []Class{ProcessReplaced}, told(besideOne(), called(121, 1, 0))},
 		{class, "near-left", "the old one left before the new one came", "a rolling deploy", RollingDeploy, Confirmed, []Class{ProcessReplaced}, lagging(deploy(ago(lasting(400)), 3), -500).evidence()},
 		{class, "near-away-first", "the new one came 13 s after the drop", "the process was killed and came back later", ProcessGone, Likely, []Class{ProcessReplaced}, told(stalled(), func(x *tale) { x.events = nil })},
@@ -280,6 +287,14 @@ func heldCases() []synthCase {
 			x.silent[bob.id] = []span2{{ago(lasting(494)), t0}}
 			x.silent[alice.id] = []span2{{ago(lasting(455)), ago(lasting(150))}}
 			x.events = map[Signal][]event{SignalHeartbeat25: {{ago(lasting(410)), 1}}}
+		})},
+		{class, "left-late", "as away, with a heartbeat of 15 s before it heard: the LeaveGroup request of a client that noticed its poll limit came with the drop", truth, RebalanceTimeout, Likely, not, told(held(bob, alice), func(x *tale) {
+			x.silent = map[string][]span2{bob.id: {{ago(lasting(436)), t0}}}
+			x.background = map[string]bool{bob.id: true}
+			x.events = map[Signal][]event{SignalLeaveRequests: {{ago(lasting(150)), 1}}}
+		})},
+		{class, "commits-go-on", "listed all the time, and its commits went on: some clients commit while a callback blocks", truth, RebalanceTimeout, Confirmed, not, told(held(bob, alice), func(x *tale) {
+			x.silent, x.background = nil, map[string]bool{bob.id: true}
 		})},
 		{class, "near-session-60s", "session timeout as long as the rebalance timeout, so that being listed proves nothing", "not visible which of the two ran out; the process did not return", ProcessGone, Likely, []Class{RebalanceTimeout}, told(held(bob, alice), sixty, func(x *tale) { x.events = nil })},
 		{class, "near-counters-missing", "LeaveGroup requests are not exported, so it may have left at its poll limit", truth, PollInterval, Provisional, []Class{RebalanceTimeout}, told(held(bob, alice), onEvidence(noBrokerMetrics))},

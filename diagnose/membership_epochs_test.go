@@ -170,6 +170,22 @@ func TestBackAtOnceIsALoss(t *testing.T) {
 	}
 }
 
+// A look at the group just after the return changes nothing of that.
+func TestALookAfterTheReturnForgetsNoLoss(t *testing.T) {
+	b, c := inEpoch("b", 7, 1), inEpoch("c", 7, 2)
+	x := epochTale{after: []GroupRecord{epochRecord(ago(1500*time.Millisecond), 8, b, c), epochRecord(ago(time.Second), 9, inEpoch("a", 9, 0), b, c)}, quiet: ago(1500 * time.Millisecond)}
+	e := x.evidence()
+	e.Groups[0].Reading, e.GroupsReading = ok("kafka: ConsumerGroupDescribe"), ok("kafka: ListGroups")
+	look := GroupSnapshot{At: ago(lasting(0.2)), Until: ago(lasting(0.2)), State: "Stable", Epoch: 9}
+	for _, m := range x.after[1].Members {
+		look.Members = append(look.Members, Member{ID: m.ID, ClientID: m.ClientID, Host: m.Host})
+	}
+	e.Groups[0].Snapshots = []GroupSnapshot{look}
+	if s := storyOf(e); len(s.losses) != 1 || s.losses[0].back == nil {
+		t.Errorf("losses %+v", s.losses)
+	}
+}
+
 func TestEpochWords(t *testing.T) {
 	e := epochTale{after: []GroupRecord{epochRecord(ago(54*time.Second), 8, inEpoch("b", 7, 1), inEpoch("c", 7, 2))}, quiet: ago(time.Minute), session: "6000"}.evidence()
 	l := storyOf(e).losses[0]

@@ -288,13 +288,17 @@ func (s *groupStory) foundStorm(x storm) Outcome {
 		o.Missing = append(o.Missing, "what asked for the rebalances: members, topics and partitions are the same as far as is visible")
 		o.Decides = "The reasons in the broker's log: “Preparing to rebalance group " + s.g.ID + " … (reason: …)”."
 	}
+	if b := s.coordinator(); b == nil || b.start.IsZero() {
+		o.Missing = append(o.Missing, "whether its coordinator started right before")
+		o.Alternatives = append(o.Alternatives, Alternative{Quiet, "its coordinator may have started right before: members come back one by one then"})
+		o.Decides = "When the broker that coordinates the group started."
+	}
 	if !s.baselineKnown() {
 		o.Missing = append(o.Missing, "membership before the window")
 		o.Blind = append(o.Blind, NeedOffsets, NeedWatcher)
-		o.Alternatives = []Alternative{
-			{RollingDeploy, "members may have left and come back; who was a member before is not visible"},
-			{SessionTimeout, "members may have been dropped; who was a member before is not visible"},
-		}
+		o.Alternatives = append(o.Alternatives,
+			Alternative{RollingDeploy, "members may have left and come back; who was a member before is not visible"},
+			Alternative{SessionTimeout, "members may have been dropped; who was a member before is not visible"})
 		o.Decides = "Who was a member before: a longer read of the offsets topic, or the watcher running for longer."
 	}
 	var v values
