@@ -170,6 +170,26 @@ func TestBackAtOnceIsALoss(t *testing.T) {
 	}
 }
 
+// A group's own session timeout replaces that of its coordinator; where it could
+// not be read the coordinator's holds.
+func TestTheGroupsOwnSessionTimeoutCounts(t *testing.T) {
+	e := epochTale{after: []GroupRecord{epochRecord(ago(54*time.Second), 8, inEpoch("b", 7, 1), inEpoch("c", 7, 2))}, quiet: ago(time.Minute), session: "45000"}.evidence()
+	for _, tc := range []struct {
+		own  Setting
+		want time.Duration
+	}{
+		{Setting{}, 45 * time.Second},
+		{Setting{Reading: ok("kafka: DescribeConfigs of the group"), Value: "6000", Origin: "GROUP_CONFIG"}, 6 * time.Second},
+		{Setting{Reading: Reading{Status: StatusForbidden}}, 45 * time.Second},
+		{Setting{Reading: ok("kafka: DescribeConfigs of the group"), Value: "-1"}, 45 * time.Second},
+	} {
+		e.Groups[0].Settings = map[string]Setting{"consumer.session.timeout.ms": tc.own}
+		if got := storyOf(e).losses[0].session(); got != tc.want {
+			t.Errorf("%+v: %v, want %v", tc.own, got, tc.want)
+		}
+	}
+}
+
 // A look at the group just after the return changes nothing of that.
 func TestALookAfterTheReturnForgetsNoLoss(t *testing.T) {
 	b, c := inEpoch("b", 7, 1), inEpoch("c", 7, 2)

@@ -168,14 +168,21 @@ func (s *groupStory) member(id string, last int) RecordMember {
 	return out
 }
 
-// serverSession is the session timeout of KIP-848 groups, a setting of the
-// coordinator, in milliseconds; 0 when it was not read.
+// serverSession is the session timeout of KIP-848 groups in milliseconds, a setting
+// of the group itself or else of the coordinator; 0 when neither was read.
 func (s *groupStory) serverSession() int32 {
+	if n := timeoutSetting(s.g.Settings["consumer.session.timeout.ms"]); n > 0 {
+		return n
+	}
 	b := s.coordinator()
 	if b == nil {
 		return 0
 	}
-	v := b.Settings["group.consumer.session.timeout.ms"]
+	return timeoutSetting(b.Settings["group.consumer.session.timeout.ms"])
+}
+
+// timeoutSetting is a setting in milliseconds, 0 when it was not read or is none.
+func timeoutSetting(v Setting) int32 {
 	n, err := strconv.Atoi(v.Value)
 	if !v.Usable() || err != nil || n < 0 || n > 24*3600*1000 {
 		return 0
