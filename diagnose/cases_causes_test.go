@@ -92,6 +92,13 @@ func replacedCases() []synthCase {
 			e.Groups[0].Snapshots[0].At = e.Groups[0].Snapshots[0].Until
 		}))},
 		{class, "no-offsets", "no READ on __consumer_offsets: the watcher saw both listed", truth, ProcessReplaced, Likely, not[:4], told(besideOne(), onEvidence(noOffsets))},
+		{class, "streams-deploy-slow-start", "the same, but the last pod's successor took longer to start than its session lasted", "a Kafka Streams application was deployed", ProcessReplaced, Likely, not, told(streams(), func(x *tale) {
+			last := len(x.turns) - 1
+			next := person("c", 2)
+			x.turns[last].listed, x.turns[last].members = nil, without(x.turns[last].members, next)
+			x.turns[last].start = x.turns[last].at.Add(-3 * time.Second)
+			x.turns = append(x.turns, turn{start: x.turns[last].at.Add(8 * time.Second), at: x.turns[last].at.Add(10 * time.Second), members: append(slices.Clone(x.turns[last].members), next)})
+		})},
 		{class, "near-called", "both listed, and a heartbeat with the old id was refused", "the process stood still; a second one had been added", SessionTimeout, Provisional, []Class{ProcessReplaced}, told(besideOne(), called(121, 1, 0))},
 		{class, "near-left", "the old one left before the new one came", "a rolling deploy", RollingDeploy, Confirmed, []Class{ProcessReplaced}, lagging(deploy(ago(lasting(400)), 3), -500).evidence()},
 		{class, "near-away-first", "the new one came 13 s after the drop", "the process was killed and came back later", ProcessGone, Likely, []Class{ProcessReplaced}, told(stalled(), func(x *tale) { x.events = nil })},
@@ -137,12 +144,42 @@ func pollStaticCases() []synthCase {
 			x.turns[0] = settled(static, bob)
 			x.turns[2].members = []who{again, bob}
 		})},
-		{class, "near-331s", "dropped 331 s after its last commit, five seconds below poll limit and 0.8 of the session", "the process stood still after 285 s without records", SessionTimeout, Provisional, []Class{PollIntervalStatic}, told(staticBusy(), func(x *tale) {
+		{class, "librdkafka", "dropped 331 s after its last commit: its last heartbeat came 10 s before its poll limit, and its last commit after its last poll", truth, PollIntervalStatic, Provisional, not, told(staticBusy(), func(x *tale) {
 			x.turns[1].start, x.turns[1].at = ago(lasting(91)), ago(lasting(89))
+		})},
+		{class, "near-322s", "dropped 322 s after its last commit, three seconds below poll limit and session less a heartbeat and a commit", "the process was killed after 277 s without records", ProcessGone, Likely, []Class{PollIntervalStatic}, told(staticBusy(), func(x *tale) {
+			x.turns[1].start, x.turns[1].at = ago(lasting(100)), ago(lasting(98))
 		})},
 		{class, "near-called", "the same silence, and a heartbeat with the old id was refused", "the process stood still after a long batch", SessionTimeout, Likely, []Class{PollIntervalStatic}, told(staticBusy(), staticBack, called(41, 1, 0))},
 		{class, "near-dynamic", "a dynamic member, as silent, and it left by itself", "one batch was too slow", PollInterval, Confirmed, []Class{PollIntervalStatic}, overslept().evidence()},
 	}
+}
+
+// justStarted is evidence of a bot that was started after the fact: no watcher, one
+// look at the group.
+func justStarted(e *Evidence) {
+	noWatcher(e)
+	g := &e.Groups[0]
+	last := g.Snapshots[len(g.Snapshots)-1]
+	last.At, last.Until = t0, t0
+	g.Snapshots = []GroupSnapshot{last}
+}
+
+// lastPolls adds last-poll-seconds-ago of alice, who polled last at a moment and
+// next at another; scrapes in a hole are missing.
+func lastPolls(e *Evidence, last, next time.Time, hole span2) {
+	m := Metric{Reading: ok("prometheus: last_poll_seconds_ago"), Series: []Series{{}}}
+	for t := ago(12 * time.Minute); !t.After(t0); t = t.Add(15 * time.Second) {
+		v := 0.0
+		if t.After(last) && t.Before(next) {
+			v = t.Sub(last).Seconds()
+		}
+		if t.Before(hole.from) || !t.Before(hole.to) {
+			m.Series[0].Samples = append(m.Series[0].Samples, Sample{T: t, V: v})
+		}
+	}
+	e.ClientsReading = ok("prometheus: client metrics")
+	e.Clients = []Client{{ClientID: alice.client, Signals: map[Signal]Metric{SignalLastPoll: m}}}
 }
 
 // leaderStuck is a group whose leader did not hand out the assignment when carol
@@ -168,6 +205,14 @@ func leaderCases() []synthCase {
 			x.turns = append(x.turns, turn{start: ago(lasting(120)), at: ago(lasting(118)), members: []who{aliceAgain, bob, carol}, generation: 7})
 		})},
 		{class, "no-heartbeat-27", "REBALANCE_IN_PROGRESS was not counted", truth, SickLeader, Likely, not, told(leaderStuck(), func(x *tale) { x.events = nil })},
+		{class, "records-only", "nobody looked: generation 4 to 6 with no new member, and nobody committed for 345 s, 45 and 300 one after the other", truth, SickLeader, Likely, not, told(leaderStuck(), func(x *tale) {
+			x.turns[1].members, x.change = []who{bob}, justStarted
+		})},
+		{class, "near-records-carol", "the same, but carol joined meanwhile, which skips a generation too", "the leader's process was killed while carol joined; the survivor was slow", ProcessGone, Likely, []Class{SickLeader}, told(leaderStuck(), func(x *tale) { x.change = justStarted })},
+		{class, "near-records-300s", "a generation is missing and the group stood still for 300 s only", "the leader's process was killed", ProcessGone, Likely, []Class{SickLeader}, told(leaderStuck(), func(x *tale) {
+			x.turns[1].members, x.turns[1].stuck, x.change = []who{bob}, time.Time{}, justStarted
+			x.silent = map[string][]span2{alice.id: {{ago(lasting(500)), t0}}}
+		})},
 		{class, "near-follower", "the member that held the group up did not lead it, and no sync was missing", "a revoke callback of a follower hung", RebalanceTimeout, Confirmed, []Class{SickLeader}, told(held(bob, alice))},
 		{class, "near-leader-died", "the leader fell silent as a whole: 45 s in CompletingRebalance and then dropped", "the leader's process was killed in the middle of a rebalance", ProcessGone, Likely, []Class{SickLeader}, told(leaderStuck(), func(x *tale) {
 			x.turns[1] = turn{stuck: ago(lasting(495)), start: ago(lasting(450)), at: ago(lasting(430)), members: []who{bob, carol}, generation: 6}
@@ -209,6 +254,31 @@ func heldCases() []synthCase {
 		{class, "away", "listed through 300 s of PreparingRebalance, then dropped", truth, RebalanceTimeout, Confirmed, not, told(held(bob, alice))},
 		{class, "back", "the same, and it came back with its old id first", truth, RebalanceTimeout, Confirmed, not, told(held(bob, alice), back)},
 		{class, "connect", "session 10 s, rebalance timeout 60 s, as Kafka Connect has them", "a connector blocked in its stop", RebalanceTimeout, Confirmed, not, told(held(bob, alice), connect)},
+		{class, "records-only", "nobody looked: both worked until carol joined, and nobody committed for 300 s", truth, RebalanceTimeout, Likely, not[1:], told(held(alice, bob), func(x *tale) { x.change = justStarted })},
+		{class, "records-and-beats", "nobody looked and nobody joined: heartbeats were told of a rebalance 10 s after its last commit, sooner than its session can have run out", truth, RebalanceTimeout, Likely, not[1:], told(held(alice, bob), func(x *tale) {
+			x.turns[1].members, x.change = []who{bob}, justStarted
+			x.events = map[Signal][]event{SignalHeartbeat27: {{ago(lasting(440)), 1}, {ago(lasting(425)), 1}, {ago(lasting(410)), 1}}}
+		})},
+		{class, "client-busy", "nobody looked, the partitions had no records, and its client was scraped all the time while it did not poll for 310 s", truth, RebalanceTimeout, Likely, not[1:], told(held(alice, bob), func(x *tale) {
+			x.idle = map[string]bool{alice.id: true, bob.id: true}
+			x.change = func(e *Evidence) {
+				justStarted(e)
+				lastPolls(e, ago(lasting(452)), ago(lasting(100)), span2{})
+			}
+		})},
+		{class, "near-client-frozen", "the same, but its client was not scraped for 60 s", "the process stood still", SessionTimeout, Likely, []Class{RebalanceTimeout}, told(stalled(), func(x *tale) {
+			x.change = func(e *Evidence) {
+				lastPolls(e, ago(lasting(180)), ago(lasting(121)), span2{ago(lasting(180)), ago(lasting(121))})
+			}
+		})},
+		{class, "near-records-late-beats", "as records-and-beats, but the first heartbeat was told of a rebalance when its session had run out", "the process was killed, and the survivor was slow", ProcessGone, Likely, []Class{RebalanceTimeout}, told(held(alice, bob), func(x *tale) {
+			x.turns[1].members, x.change = []who{bob}, justStarted
+			x.events = map[Signal][]event{SignalHeartbeat27: {{ago(lasting(405)), 1}, {ago(lasting(390)), 1}, {ago(lasting(375)), 1}}}
+		})},
+		{class, "near-records-255s", "nobody looked: the group stood still for 255 s only as carol joined", "the process was killed as carol joined, and the survivor was slow", ProcessGone, Likely, []Class{RebalanceTimeout}, told(held(alice, bob), func(x *tale) {
+			x.turns[1].start, x.change = ago(lasting(405)), justStarted
+			x.silent = map[string][]span2{alice.id: {{ago(lasting(407)), t0}}}
+		})},
 		{class, "near-leave", "the same silence, and a LeaveGroup request took it out", "one batch was too slow: it left by itself", PollInterval, Provisional, []Class{RebalanceTimeout}, told(held(bob, alice), func(x *tale) {
 			x.events = map[Signal][]event{SignalLeaveRequests: {{ago(lasting(150)), 1}}}
 		})},
@@ -217,6 +287,14 @@ func heldCases() []synthCase {
 			x.silent[bob.id] = []span2{{ago(lasting(494)), t0}}
 			x.silent[alice.id] = []span2{{ago(lasting(455)), ago(lasting(150))}}
 			x.events = map[Signal][]event{SignalHeartbeat25: {{ago(lasting(410)), 1}}}
+		})},
+		{class, "left-late", "as away, with a heartbeat of 15 s before it heard: the LeaveGroup request of a client that noticed its poll limit came with the drop", truth, RebalanceTimeout, Likely, not, told(held(bob, alice), func(x *tale) {
+			x.silent = map[string][]span2{bob.id: {{ago(lasting(436)), t0}}}
+			x.background = map[string]bool{bob.id: true}
+			x.events = map[Signal][]event{SignalLeaveRequests: {{ago(lasting(150)), 1}}}
+		})},
+		{class, "commits-go-on", "listed all the time, and its commits went on: some clients commit while a callback blocks", truth, RebalanceTimeout, Confirmed, not, told(held(bob, alice), func(x *tale) {
+			x.silent, x.background = nil, map[string]bool{bob.id: true}
 		})},
 		{class, "near-session-60s", "session timeout as long as the rebalance timeout, so that being listed proves nothing", "not visible which of the two ran out; the process did not return", ProcessGone, Likely, []Class{RebalanceTimeout}, told(held(bob, alice), sixty, func(x *tale) { x.events = nil })},
 		{class, "near-counters-missing", "LeaveGroup requests are not exported, so it may have left at its poll limit", truth, PollInterval, Provisional, []Class{RebalanceTimeout}, told(held(bob, alice), onEvidence(noBrokerMetrics))},
@@ -240,6 +318,26 @@ func frozen() tale {
 		},
 		gaps: [][2]time.Time{{ago(lasting(183)), ago(lasting(133))}},
 	}
+}
+
+// swept dates the others' losses badly: between two looks 20 s apart.
+func swept(stable int) func(x *tale) {
+	return func(x *tale) {
+		x.stable = stable
+		for i := range x.strangers {
+			x.strangers[i].After, x.strangers[i].By = ago(lasting(150)), ago(lasting(130))
+		}
+	}
+}
+
+// spared is a group of that coordinator which lost nobody.
+func spared() tale {
+	x := frozen()
+	x.turns = x.turns[:1]
+	x.silent = map[string][]span2{alice.id: {{ago(lasting(183)), ago(lasting(133))}}, bob.id: {{ago(lasting(183)), ago(lasting(133))}}}
+	x.events = nil
+	x.stable = 2
+	return x
 }
 
 func alone1(x *tale) { x.strangers = nil }
@@ -283,8 +381,25 @@ func troubleCases() []synthCase {
 		{class, "frozen-broker-asked", "the same, asked about the broker", truth, CoordinatorTrouble, Confirmed, not, ask(told(frozen()), 2)},
 		{class, "frozen-scrapes-not-visible", "the same without metrics of brokers: three groups lost everybody in one moment", truth, CoordinatorTrouble, Confirmed, not, told(frozen(), seen, onEvidence(noBrokerMetrics))},
 		{class, "frozen-one-group", "one group only, but the broker was not scraped for 50 s up to the drop", truth, CoordinatorTrouble, Likely, not, told(frozen(), alone1)},
+		{class, "frozen-one-member", "not scraped for 50 s, nobody of the group committed meanwhile, and one of its two members was dropped as it woke", truth, CoordinatorTrouble, Likely, not, told(frozen(), alone1, func(x *tale) {
+			x.turns = []turn{settled(alice, bob), {start: ago(lasting(133)), at: ago(lasting(132)), members: []who{bob}}, {start: ago(lasting(130)), at: ago(lasting(129)), members: []who{aliceAgain, bob}}}
+			x.silent[bob.id] = []span2{{ago(lasting(183)), ago(lasting(133))}}
+		})},
+		{class, "near-frozen-served", "the same, but the other member's commits were accepted all the time", "the process stood still while Prometheus was moved", SessionTimeout, Likely, []Class{CoordinatorTrouble}, told(frozen(), alone1, func(x *tale) {
+			x.turns = []turn{settled(alice, bob), {start: ago(lasting(133)), at: ago(lasting(132)), members: []who{bob}}, {start: ago(lasting(130)), at: ago(lasting(129)), members: []who{aliceAgain, bob}}}
+			x.silent[bob.id] = nil
+		})},
+		{class, "spared", "the group kept its members: its coordinator was not scraped for 50 s, nothing was committed meanwhile, and two other groups lost members", truth, CoordinatorTrouble, Likely, not, told(lagging(spared(), 0))},
+		{class, "near-spared-served", "the same, but the group's commits went on", "Prometheus was moved, and two clients stood still", Quiet, Confirmed, []Class{CoordinatorTrouble}, told(lagging(spared(), 0), func(x *tale) { x.silent = nil })},
+		{class, "near-spared-earlier", "the same, but the others lost their members 40 s before it was silent", "two clients stood still before the broker did", Quiet, Confirmed, []Class{CoordinatorTrouble}, told(lagging(spared(), 0), func(x *tale) {
+			for i := range x.strangers {
+				x.strangers[i].After, x.strangers[i].By = ago(lasting(240)), ago(lasting(230))
+			}
+		})},
 		{class, "started", "the coordinator started 47 s before all were dropped, one session timeout", "clients got through too late after a fail-over", CoordinatorTrouble, Likely, not, told(frozen(), started)},
 		{class, "overloaded", "heartbeats took 2.6 s while two groups lost members", "the broker's request threads were busy", CoordinatorTrouble, Likely, not, told(frozen(), slow(2600))},
+		{class, "watcher-blind", "nothing was scraped and the watcher got no answer for 20 s: everybody of this group and members of two others were lost between the same two looks", truth, CoordinatorTrouble, Likely, not, told(frozen(), seen, swept(0), onEvidence(noBrokerMetrics))},
+		{class, "near-watcher-blind", "the same, and two groups kept their members", "a host with consumers of three groups stood still", SessionTimeout, Likely, []Class{CoordinatorTrouble}, told(frozen(), seen, swept(2), onEvidence(noBrokerMetrics))},
 		{class, "near-one-group", "one group lost everybody at once, and nothing else shows how the coordinator was", truth, SessionTimeout, Likely, []Class{CoordinatorTrouble}, told(frozen(), alone1, seen)},
 		{class, "near-one-host", "another group lost a member in the same look of the watcher, while commits of the others were accepted", "a host with consumers of two groups stood still", SessionTimeout, Likely, []Class{CoordinatorTrouble}, told(stalled(), func(x *tale) {
 			x.strangers = []Loss{{Group: "billing", Coordinator: 2, MemberID: "billing-1", ClientID: "billing", Host: "/10.2.7.31", After: ago(lasting(140)), By: ago(lasting(133))}}
@@ -431,6 +546,15 @@ func removedCases() []synthCase {
 	}
 }
 
+// densely refuses commits in n scrapes, one after the other, up to now.
+func densely(x *tale, n int) {
+	x.every, x.events = 5*time.Second, map[Signal][]event{}
+	for i := range n {
+		x.events[SignalOffsetCommit25] = append(x.events[SignalOffsetCommit25], event{ago(time.Duration(i)*5*time.Second + 2*time.Second), 4})
+	}
+	slices.Reverse(x.events[SignalOffsetCommit25])
+}
+
 func strayCases() []synthCase {
 	class, truth := "stray-commits", "an admin tool commits to a live group"
 	not := []Class{SessionTimeout, ProcessGone, Quiet}
@@ -446,6 +570,8 @@ func strayCases() []synthCase {
 			return e
 		}()},
 		{class, "no-watcher", "the watcher was not running: another group may be losing members", truth, StrayCommits, Likely, not, with(onEvidence(noWatcher))},
+		{class, "first-minutes", "refused in ten scrapes within 50 s: a scrape every 5 s", truth, StrayCommits, Provisional, not, with(func(x *tale) { densely(x, 10) })},
+		{class, "near-nine-scrapes", "refused in nine scrapes within 45 s", "too few, in too short a time", Undecided, Open, []Class{StrayCommits}, with(func(x *tale) { densely(x, 9) })},
 		{class, "near-at-once", "12 commits refused in one scrape", "a member of another group may have come back", Undecided, Open, []Class{StrayCommits}, with(func(x *tale) {
 			x.events = map[Signal][]event{SignalOffsetCommit25: {{ago(lasting(200)), 12}}}
 		})},
@@ -603,6 +729,13 @@ func stormCases() []synthCase {
 			x.turns = slices.Clone(x.turns[1:])
 			for i := range x.turns {
 				x.turns[i].generation = int32(i + 1)
+			}
+		})},
+		{class, "starting", "a group that was started seven minutes ago: its members still come one by one, the last 20 s ago", "an autoscaler starts an application pod by pod", RebalanceStorm, Provisional, not, told(lagging(scaling, 0), func(x *tale) {
+			x.turns = slices.Clone(x.turns)
+			for i := range x.turns {
+				at := 440 - 105*float64(i)
+				x.turns[i].start, x.turns[i].at, x.turns[i].generation = ago(lasting(at+3)), ago(lasting(at)), int32(i+1)
 			}
 		})},
 		{class, "near-coordinator-start", "three rebalances right after its coordinator started", "members came back one by one after a broker restart", Quiet, Confirmed, []Class{RebalanceStorm}, told(lagging(restless(3), 0), func(x *tale) { x.started = ago(lasting(485)) })},

@@ -80,6 +80,15 @@ func ramp(from, to int64) []int64 {
 	return out
 }
 
+// startedLagging is a group that was started two minutes ago and whose lag was
+// seen for the last 60 s.
+func startedLagging(totals []int64) Evidence {
+	g := orders(lagSpec{totals: totals, span: time.Minute, produce: 9_000, took: 5_000})
+	g.History.Records[0].At, g.History.Records[0].Generation = ago(2*time.Minute), 1
+	g.History.From, g.Snapshots[0].At = ago(2*time.Minute), ago(110*time.Second)
+	return ask(g)
+}
+
 func lagCases() []synthCase {
 	class := "lag-stable-group"
 	grows := lagSpec{totals: ramp(10_000, 40_000), span: 600 * time.Second, produce: 90_000, took: 60_000}
@@ -114,6 +123,18 @@ func lagCases() []synthCase {
 			class, "near-falling", "lag peaked and is falling", "the group catches up",
 			Quiet, Likely, nil,
 			ask(orders(lagSpec{totals: []int64{10_000, 90_000, 80_000, 70_000, 60_000, 50_000}, span: 600 * time.Second, produce: 90_000, took: 50_000})),
+		},
+		{
+			class, "since-the-start", "a group that was started two minutes ago; lag was seen in four looks since, higher each time", "the producer is faster than the consumers",
+			LagStableGroup, Provisional, nil, startedLagging(ramp(10_000, 14_000)[:4]),
+		},
+		{
+			class, "near-saw-tooth", "the same, but lag fell once between two looks", "a burst, or commits every minute",
+			Undecided, Open, []Class{LagStableGroup}, startedLagging([]int64{10_000, 12_000, 11_500, 14_000}),
+		},
+		{
+			class, "near-two-looks", "the same, in two looks", "a burst, or commits every minute",
+			Undecided, Open, []Class{LagStableGroup}, startedLagging([]int64{10_000, 14_000}),
 		},
 		{
 			class, "near-member-joined", "a fourth member joined five minutes ago", "lag grows, but membership is not stable: no verdict about throughput",

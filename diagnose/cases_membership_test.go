@@ -68,6 +68,9 @@ func sessionCases() []synthCase {
 			x.turns[1].start, x.turns[1].at = ago(lasting(152)), ago(lasting(151))
 			x.events, x.change = nil, noBrokerMetrics
 		})},
+		{class, "not-scraped-since", "the coordinator was last scraped before it came back, so nobody could see whether it called with its old id", truth, SessionTimeout, Likely, not, with(func(x *tale) {
+			x.events, x.gaps = nil, [][2]time.Time{{ago(lasting(124)), t0.Add(time.Second)}}
+		})},
 		{class, "near-left", "as silent as a session timeout, but a LeaveGroup request took it out", "the process finished its work for 45 s and closed", RollingDeploy, Likely, []Class{SessionTimeout}, with(func(x *tale) {
 			x.events = map[Signal][]event{SignalLeaveRequests: {{ago(lasting(135)), 1}}}
 		})},

@@ -45,16 +45,27 @@ func TestTwoProofsAreUndecided(t *testing.T) {
 
 func TestHeldUpNeedsMoreThanASession(t *testing.T) {
 	for _, tc := range []struct {
-		session, reb, listed float64
-		want                 bool
+		session, reb, held float64
+		begun              bool
+		least, most        float64
+		want               bool
 	}{
-		{45, 300, 300, true},
-		{45, 300, 239, false}, // less than 0.8 of the rebalance timeout
-		{45, 60, 60, true},
-		{60, 60, 60, false}, // its session may have run out as well
-		{45, 0, 300, false}, // timeouts not known
+		{45, 300, 290, true, 295, 305, true},
+		{45, 300, 230, true, 235, 245, false},   // less than the rebalance timeout
+		{45, 300, 235, false, 239, -1, false},   // less than 0.8 of it, and the beginning not seen
+		{45, 300, 235, false, 241, -1, true},    // 0.8 of it
+		{6, 12, 10, true, 10.9, 14.9, true},     // as measured, with a look every 2 s
+		{6, 12, 7, true, 10.9, 14.9, false},     // its session may have run out just before
+		{45, 60, 50, true, 55, 65, true},        // as Kafka Connect has them
+		{60, 60, 55, true, 55, 65, false},       // its session may have run out as well
+		{45, 0, 290, true, 295, 305, false},     // timeouts not known
+		{45, 300, 290, true, 295, 299.8, true},  // the clocks differ a little
+		{45, 300, 290, true, 295, 299.2, false}, // sooner than the rebalance timeout
 	} {
-		l := &loss{m: RecordMember{SessionTimeoutMS: int32(tc.session * 1000), RebalanceTimeoutMS: int32(tc.reb * 1000)}, listedPreparing: lasting(tc.listed)}
+		l := &loss{
+			m:    RecordMember{SessionTimeoutMS: int32(tc.session * 1000), RebalanceTimeoutMS: int32(tc.reb * 1000)},
+			wait: waiting{seen: true, begun: tc.begun, held: lasting(tc.held), least: lasting(tc.least), most: lasting(tc.most)},
+		}
 		if got := l.heldUp(); got != tc.want {
 			t.Errorf("%+v: %v", tc, got)
 		}
@@ -72,10 +83,10 @@ func TestStaticOversleptIsAnInterval(t *testing.T) {
 		lo, hi float64
 		want   bool
 	}{
-		{340, 347, true}, {330, 336, true},
-		{330, 335, false}, // sooner than 300 s + 0.8 × 45 s
-		{366, 370, false}, // later than both, a heartbeat and a commit
-		{10, 350, false},  // a slow survivor may explain all of it
+		{340, 347, true}, {320, 325, true},
+		{320, 324.9, false}, // sooner than 300 s and 45 s, less a heartbeat of 15 s and a commit of 5 s
+		{366, 370, false},   // later than both, a heartbeat and a commit
+		{10, 350, false},    // a slow survivor may explain all of it
 	} {
 		if got := l(tc.lo, tc.hi).staticOverslept(); got != tc.want {
 			t.Errorf("silent %v to %v s: %v", tc.lo, tc.hi, got)
@@ -184,8 +195,11 @@ func TestLessEvidenceNeverNamesAnotherCauseAlone(t *testing.T) {
 		}},
 	}
 	// Without looks and without Heartbeat 27 a stuck leader leaves no trace but
-	// its drop; a KIP-848 member that was removed is one that was fenced.
-	traceless := []string{"sick-leader/no-heartbeat-27 without earlier looks", "removed-by-admin/lab-4.4.0-java-848-1 without Prometheus"}
+	// its drop; a KIP-848 member that was removed is one that was fenced; refused
+	// commits, and a coordinator that stood still and spared the group, show in
+	// metrics only.
+	traceless := []string{"sick-leader/no-heartbeat-27 without earlier looks", "removed-by-admin/lab-4.4.0-java-848-1 without Prometheus",
+		"stray-commits/lab-4.4.0 without Prometheus", "coordinator-trouble/spared without Prometheus"}
 	for _, c := range corpus(t) {
 		lossClass := slices.ContainsFunc(membershipRules(), func(r Rule) bool { return r.Class == c.class })
 		if c.near || !lossClass {

@@ -8,7 +8,7 @@ func clientUnreachableRule() Rule {
 		Needs: []Need{NeedOffsets, NeedClientMetrics},
 		Conditions: []string{
 			"a member was dropped after a silence of its session timeout, as in session-timeout",
-			"its own metrics cover the silence and show that it kept polling: time-between-poll-max stays below its session timeout less one heartbeat interval",
+			"its own metrics cover the silence and show that it kept polling: time-between-poll-max, or last-poll-seconds-ago while it is away, stays below its session timeout less one heartbeat interval, in scrapes without a hole that long",
 			"the coordinator served others meanwhile",
 		},
 		Corroboration: []string{

@@ -15,7 +15,8 @@ func coordinatorTroubleRule() Rule {
 			"members were dropped without leaving, after a silence that their session timeout allows",
 			"no commit of another member was accepted meanwhile, and the coordinator's other groups did not all keep their members",
 			"one of: other groups of the coordinator lost members within the same second; the coordinator could not be scraped for a session timeout, up to the drop; it had started about one session timeout before; its heartbeats took over 1 s (99th percentile) while several groups lost members",
-			"all members of the group were dropped, or another group lost some in the same second: with one group only and nothing else it stays an alternative",
+			"all members of the group were dropped, or another group lost some in the same second, or nobody of the group committed while the coordinator could not be scraped: with one group only and nothing else it stays an alternative",
+			"or the group kept its members: its coordinator could not be scraped for a session timeout, it committed nothing meanwhile, and other groups lost members as that ended",
 		},
 		Corroboration: []string{
 			"other groups of the same coordinator lost members in the same second",
@@ -96,11 +97,28 @@ func judgeCoordinators(f *facts) []Outcome {
 		}
 		o := s.judge(CoordinatorTrouble)
 		o.Subject = subjectGroup(g.ID)
+		if x, ok := s.spared(); ok {
+			o = s.sparedOutcome(x)
+		}
 		out = append(out, o)
 	}
 	slices.Sort(brokers)
+	out = slices.DeleteFunc(out, func(o Outcome) bool { // one answer a broker, from those it hurt
+		return slices.ContainsFunc(brokers, func(id int32) bool { return o.Subject == subjectBroker(id) })
+	})
 	for _, id := range brokers {
 		out = append(out, troubleOutcome(f, id, mine[id]))
+	}
+	return firstOfEach(out)
+}
+
+// firstOfEach keeps one outcome a subject.
+func firstOfEach(all []Outcome) []Outcome {
+	var out []Outcome
+	for _, o := range all {
+		if !slices.ContainsFunc(out, func(p Outcome) bool { return p.Subject == o.Subject }) {
+			out = append(out, o)
+		}
 	}
 	return out
 }

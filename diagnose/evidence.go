@@ -206,6 +206,11 @@ type Group struct {
 	// Snapshots are the group as described, oldest first, only where it
 	// changed; the last one is the current state.
 	Snapshots []GroupSnapshot `json:"snapshots,omitempty"`
+	// Settings are settings of the group itself, by Kafka's names. A KIP-848 group
+	// may have a session timeout and a heartbeat interval of its own
+	// (consumer.session.timeout.ms, consumer.heartbeat.interval.ms), which replace
+	// those of its coordinator. Absent where they were not asked for.
+	Settings map[string]Setting `json:"settings,omitempty"`
 	// History is the group's log in __consumer_offsets.
 	History GroupHistory `json:"history"`
 	// Lag holds the total over time, oldest first.

@@ -81,11 +81,11 @@ type loss struct {
 	// beside is a new member of the same client id that was listed together
 	// with this one while it was silent, or took its place in one record.
 	beside string
-	// listedPreparing is how long it was still listed while the group was in
-	// PreparingRebalance before the drop.
-	listedPreparing time.Duration
-	// sawPreparing says that the beginning of that rebalance was sampled.
-	sawPreparing bool
+	// wait is what was seen of the rebalance that ended without it.
+	wait waiting
+	// still is what the records say of the time in which nobody of the group
+	// committed before it was dropped.
+	still standstill
 
 	sil    silence
 	leave  signalView
@@ -130,6 +130,10 @@ func newMembership(f *facts) membership {
 		s.rebirth = s.reborn()
 		for _, l := range s.losses {
 			l.observe(m)
+		}
+	}
+	for _, s := range m.stories {
+		for _, l := range s.losses {
 			l.decision = decide(l)
 		}
 	}

@@ -3,6 +3,7 @@ package diagnose
 import (
 	"fmt"
 	"slices"
+	"time"
 )
 
 // stability says whether the members of a group came or went in the window.
@@ -19,43 +20,47 @@ type stability struct {
 
 // stability looks for changes in what the watcher lost, the group's records
 // and the snapshots, and at whether one of them spans the window.
-func (f *facts) stability(g *Group) stability {
-	for _, look := range []func(*Group) stability{f.byWatcher, f.byHistory, f.bySnapshots} {
-		if s := look(g); s.changed {
+func (f *facts) stability(g *Group) stability { return f.stableSince(g, f.from()) }
+
+// stableSince is stability from a moment on.
+func (f *facts) stableSince(g *Group, from time.Time) stability {
+	looks := []func(*Group, time.Time) stability{f.byWatcher, f.byHistory, f.bySnapshots}
+	for _, look := range looks {
+		if s := look(g, from); s.changed {
 			return s
 		}
 	}
-	for _, look := range []func(*Group) stability{f.byWatcher, f.byHistory, f.bySnapshots} {
-		if s := look(g); s.known {
+	for _, look := range looks {
+		if s := look(g, from); s.known {
 			return s
 		}
 	}
 	return stability{how: "whether members came or went is not visible"}
 }
 
-func (f *facts) byWatcher(g *Group) stability {
+func (f *facts) byWatcher(g *Group, from time.Time) stability {
 	if !f.e.Watcher.Usable() {
 		return stability{}
 	}
 	for i, l := range f.e.Watcher.Losses {
-		if l.Group == g.ID && l.By.After(f.from()) && !l.By.After(f.at()) {
+		if l.Group == g.ID && l.By.After(from) && !l.By.After(f.at()) {
 			return stability{changed: true, known: true, how: "a member was lost by " + clock(l.By),
 				by: cite(fmt.Sprintf("watcher.losses[%d]", i), "a member was lost by "+clock(l.By), f.e.Watcher.Reading)}
 		}
 	}
-	if since := f.e.Watcher.Since; !since.IsZero() && !since.After(f.from()) {
+	if since := f.e.Watcher.Since; !since.IsZero() && !since.After(from) {
 		return stability{known: true, by: cite("watcher.since", "watched since "+clock(since)+", nobody lost", f.e.Watcher.Reading)}
 	}
 	return stability{}
 }
 
-func (f *facts) byHistory(g *Group) stability {
+func (f *facts) byHistory(g *Group, from time.Time) stability {
 	h := g.History
 	if !h.Usable() {
 		return stability{}
 	}
 	for i, r := range h.Records {
-		if !r.At.After(f.from()) || r.At.After(f.at()) {
+		if !r.At.After(from) || r.At.After(f.at()) {
 			continue
 		}
 		if i == 0 || !sameMembers(h.Records[i-1].Members, r.Members) {
@@ -64,7 +69,7 @@ func (f *facts) byHistory(g *Group) stability {
 				by: cite(groupPath(g.ID, fmt.Sprintf("history.records[%d]", i)), words, h.Reading)}
 		}
 	}
-	if h.Baseline {
+	if n := len(h.Records); h.Baseline || n > 0 && !h.Records[0].At.After(from) {
 		return stability{known: true, by: cite(groupPath(g.ID, "history"), "no membership record in the window", h.Reading)}
 	}
 	return stability{}
@@ -74,9 +79,9 @@ func sameMembers(a, b []RecordMember) bool {
 	return slices.EqualFunc(a, b, func(x, y RecordMember) bool { return x.ID == y.ID })
 }
 
-func (f *facts) bySnapshots(g *Group) stability {
+func (f *facts) bySnapshots(g *Group, from time.Time) stability {
 	for i, s := range g.Snapshots {
-		if i == 0 || !s.At.After(f.from()) {
+		if i == 0 || !s.At.After(from) {
 			continue
 		}
 		prev := g.Snapshots[i-1].Members
@@ -86,7 +91,7 @@ func (f *facts) bySnapshots(g *Group) stability {
 				by: cite(groupPath(g.ID, fmt.Sprintf("snapshots[%d]", i)), words, g.Reading)}
 		}
 	}
-	if n := len(g.Snapshots); n > 0 && !g.Snapshots[0].At.After(f.from()) && !g.Snapshots[0].At.IsZero() {
+	if n := len(g.Snapshots); n > 0 && !g.Snapshots[0].At.After(from) && !g.Snapshots[0].At.IsZero() {
 		return stability{known: true, by: cite(groupPath(g.ID, fmt.Sprintf("snapshots[%d]", n-1)), "the same members through the window", g.Reading)}
 	}
 	return stability{}

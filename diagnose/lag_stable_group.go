@@ -10,8 +10,8 @@ func lagStableGroupRule() Rule {
 		Class: LagStableGroup,
 		Needs: []Need{NeedLag, NeedAdmin},
 		Conditions: []string{
-			"the group has members and none came or went in the window",
-			"lag grew by 1,000 records or more over the window, and is not falling at its end",
+			"the group has members and none came or went in the window, or none was lost and none came since the lag was first seen",
+			"lag grew by 1,000 records or more over the window, and is not falling at its end; where it was seen for less than 2 min, in three looks at least, higher each time",
 		},
 		Corroboration: []string{
 			"membership is known for the whole window (watcher, or the offsets topic with a record from before the window)",
@@ -70,11 +70,15 @@ type lagTrend struct {
 	hidden      int
 	span        time.Duration
 	growth      int64
+	// climbs says that it was seen three times at least and was higher each time: no
+	// saw-tooth between two commits.
+	climbs bool
 }
 
 func (f *facts) lagTrend(g *Group) (lagTrend, bool) {
 	var t lagTrend
-	seen := false
+	seen, n := false, 0
+	t.climbs = true
 	for _, p := range g.Lag {
 		if p.At.Before(f.from()) || p.At.After(f.at()) {
 			continue
@@ -82,10 +86,13 @@ func (f *facts) lagTrend(g *Group) (lagTrend, bool) {
 		if !seen {
 			t.first, seen = p, true
 		}
+		t.climbs = t.climbs && (n == 0 || p.Total > t.last.Total)
+		n++
 		t.last = p
 		t.peak = max(t.peak, p.Total)
 		t.hidden = max(t.hidden, p.Hidden)
 	}
+	t.climbs = t.climbs && n >= 3
 	t.span, t.growth = t.last.At.Sub(t.first.At), t.last.Total-t.first.Total
 	return t, seen && f.at().Sub(t.last.At) <= lagFresh
 }
@@ -111,13 +118,27 @@ func judgeLag(f *facts, g *Group) Outcome {
 		return no("the group has no members: nobody consumes")
 	}
 	s := f.stability(g)
+	if s.changed && f.onlyGrew(g) {
+		// Members that came before the lag was seen to grow do not explain it.
+		s = f.stableSince(g, t.first.At)
+	}
 	if s.changed {
 		return no("membership is not stable: %s", s.how)
+	}
+	if t.span < minLagSpan && !t.climbs {
+		return Outcome{Answer: Unknown, Blind: []Need{NeedLag}, Because: fmt.Sprintf("lag was seen for %s only: whether it keeps growing is not known", span(t.span))}
 	}
 	if !settledState(st.State) {
 		return no("the group is %s: membership, not throughput", st.State)
 	}
 	return lagHolds(f, g, t, s)
+}
+
+// onlyGrew says that nobody is known to have left the group in the window: what
+// changed are members that came.
+func (f *facts) onlyGrew(g *Group) bool {
+	s := f.m.story(g)
+	return s != nil && s.baselineKnown() && len(s.losses)+len(s.replaced) == 0
 }
 
 // lagSymptoms: lag grows in a group to which the class does not apply, because
@@ -181,6 +202,10 @@ func lagHolds(f *facts, g *Group, t lagTrend, s stability) Outcome {
 	} else {
 		o.Missing = append(o.Missing, s.how)
 		o.Blind = append(o.Blind, NeedWatcher)
+	}
+	if t.span < minLagSpan {
+		o.Provisional = true
+		o.Decides = "Whether lag still grows in " + span(minLagSpan) + "."
 	}
 	if t.span < goodLagSpan {
 		o.Missing = append(o.Missing, "lag was seen for "+span(t.span)+" only")

@@ -19,6 +19,12 @@ type clientView struct {
 	// gap is the longest time without a scrape of the client around the drop: a
 	// frozen process cannot be scraped.
 	gap time.Duration
+	// covered says that it was scraped all through the silence, never a session
+	// timeout apart: a frozen process cannot be scraped.
+	covered bool
+	// waited says that last-poll-seconds-ago was among that, which unlike the time
+	// between two polls is known before the next poll begins.
+	waited bool
 	// after says that the client was scraped after the member's return and while
 	// that is remembered, so that poll covers the whole stall.
 	after bool
@@ -47,6 +53,7 @@ func newClientView(l *loss) clientView {
 		v.cite = cite
 	}
 	v.gaps(c, from, to)
+	v.covered, v.waited = l.scrapedThrough(c), c.looked(SignalLastPoll, from, l.by)
 	v.after = l.back != nil && c.scraped(l.back.at, to)
 	if v.cite.Path == "" && v.gap == 0 {
 		return clientView{why: "the client's poll metrics have no samples around the drop"}
@@ -141,9 +148,37 @@ func (v *clientView) gaps(c *Client, from, to time.Time) {
 	}
 }
 
+// scrapedThrough says that no part of the silence as long as a session timeout
+// less a heartbeat is without a scrape of the client.
+func (l *loss) scrapedThrough(c *Client) bool {
+	need, from := l.silentAtLeast(), l.quietSince()
+	if need <= 0 {
+		return false
+	}
+	for _, s := range [...]Signal{SignalLastPoll, SignalPollMax} {
+		at, holes := from, false
+		for _, ch := range chains(c.Signals[s]) {
+			for _, x := range ch {
+				if x.T.Before(at) || x.T.After(l.by) {
+					continue
+				}
+				holes = holes || x.T.Sub(at) >= need
+				at = x.T
+			}
+		}
+		if at.After(from) && !holes && l.by.Sub(at) < need {
+			return true
+		}
+	}
+	return false
+}
+
 // scraped says that the client's longest poll was scraped in a span.
-func (c *Client) scraped(from, to time.Time) bool {
-	for _, ch := range chains(c.Signals[SignalPollMax]) {
+func (c *Client) scraped(from, to time.Time) bool { return c.looked(SignalPollMax, from, to) }
+
+// looked says that a gauge was scraped in a span.
+func (c *Client) looked(s Signal, from, to time.Time) bool {
+	for _, ch := range chains(c.Signals[s]) {
 		for _, x := range ch {
 			if !x.T.Before(from) && !x.T.After(to) {
 				return true
@@ -163,13 +198,24 @@ func (l *loss) stoodStill() tri {
 	switch {
 	case !l.client.known || need <= 0:
 		return dontKnow
+	case l.busyAlive():
+		return dontKnow
 	case l.client.longest() >= need:
 		return isYes
+	case l.client.covered && l.client.waited:
+		return isNo
 	case l.back != nil && l.client.after && l.client.poll > 0:
 		return isNo
 	default:
 		return dontKnow
 	}
+}
+
+// busyAlive says that the process was scraped all through the silence and did not
+// poll in that time: it was neither frozen nor gone, its polling thread was held.
+func (l *loss) busyAlive() bool {
+	need := l.silentAtLeast()
+	return l.client.known && l.client.covered && l.client.waited && need > 0 && l.client.waiting >= need
 }
 
 // overslept says whether the time between two polls reached the poll limit.

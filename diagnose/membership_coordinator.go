@@ -82,10 +82,35 @@ func (l *loss) coordSuspect(m membership) (coordView, bool) {
 		return coordView{well: isNo, sure: l.survivors == 0, kind: coordMany, why: fmt.Sprintf("%s on broker %d lost members at the same moment, %s", plural(groups, "other group", "other groups"), l.s.g.Coordinator, clock(at)),
 			cite: m.momentCitation(l, moment, words)}, true
 	}
+	if v, ok := l.coordSwept(m); ok {
+		return v, true
+	}
 	if b := l.s.coordinator(); b != nil && m.others(l) > 0 {
 		return l.coordOverload(b)
 	}
 	return coordView{}, false
+}
+
+// coordSwept: a coordinator that does not answer blinds the watcher, too, so that
+// the moments of its losses are known badly. Everybody of this group was dropped at
+// once, and two groups more lost members between the same two looks, while few kept
+// theirs.
+func (l *loss) coordSwept(m membership) (coordView, bool) {
+	stable, hurt, ok := l.s.neighbours()
+	if !ok || hurt <= 2*stable || l.survivors != 0 || l.by.Sub(l.after) > time.Minute {
+		return coordView{}, false
+	}
+	groups := map[string]bool{}
+	for _, v := range l.s.f.e.Watcher.Losses {
+		if v.Group != l.s.g.ID && v.Coordinator == l.s.g.Coordinator && v.By.Sub(v.After) <= time.Minute && v.After.Before(l.by) && v.By.After(l.after) {
+			groups[v.Group] = true
+		}
+	}
+	if len(groups) < 2 {
+		return coordView{}, false
+	}
+	words := fmt.Sprintf("%s of broker %d lost members around %s, and %s kept theirs", plural(len(groups), "other group", "other groups"), l.s.g.Coordinator, clock(l.by), plural(stable, "group", "groups"))
+	return coordView{well: isNo, sure: true, kind: coordMany, why: words, cite: cite("watcher.stable_groups", words, l.s.f.e.Watcher.Reading)}, true
 }
 
 // mostKept says that more of the coordinator's groups kept their members than
@@ -126,7 +151,8 @@ func (l *loss) coordHole(b *brokerFacts, groups int) (coordView, bool) {
 			continue
 		}
 		waking := !l.by.Before(a.Add(need-b.sc.every)) && !l.by.After(z.Add(b.sc.every))
-		return coordView{well: isNo, sure: waking && (l.survivors == 0 || groups > 0), kind: coordFrozen,
+		served := l.s.commitHole(hole{from: a, to: z}) < need
+		return coordView{well: isNo, sure: waking && (l.survivors == 0 || groups > 0 || !served), kind: coordFrozen,
 			why:  fmt.Sprintf("broker %d, the coordinator, could not be scraped for %s from %s", b.ID, span(z.Sub(a)), clock(a)),
 			cite: b.cite(SignalErrorsAny, fmt.Sprintf("no scrape from %s to %s", clock(a), clock(z)))}, true
 	}

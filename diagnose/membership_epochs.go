@@ -135,5 +135,5 @@ func (l *loss) outlivedSession() bool {
 // leave, although it logs so: it falls silent, and its session runs out
 // (measured: dropped 17.5 s after the last commit with 12 s and 6 s).
 func (l *loss) ranOutAfterPoll() bool {
-	return l.outlivedSession() && l.sil.lo >= l.rebalance()+l.session()*8/10
+	return l.outlivedSession() && l.sil.lo >= l.bothLimits()
 }

@@ -170,6 +170,42 @@ func TestBackAtOnceIsALoss(t *testing.T) {
 	}
 }
 
+// A group's own session timeout replaces that of its coordinator; where it could
+// not be read the coordinator's holds.
+func TestTheGroupsOwnSessionTimeoutCounts(t *testing.T) {
+	e := epochTale{after: []GroupRecord{epochRecord(ago(54*time.Second), 8, inEpoch("b", 7, 1), inEpoch("c", 7, 2))}, quiet: ago(time.Minute), session: "45000"}.evidence()
+	for _, tc := range []struct {
+		own  Setting
+		want time.Duration
+	}{
+		{Setting{}, 45 * time.Second},
+		{Setting{Reading: ok("kafka: DescribeConfigs of the group"), Value: "6000", Origin: "GROUP_CONFIG"}, 6 * time.Second},
+		{Setting{Reading: Reading{Status: StatusForbidden}}, 45 * time.Second},
+		{Setting{Reading: ok("kafka: DescribeConfigs of the group"), Value: "-1"}, 45 * time.Second},
+	} {
+		e.Groups[0].Settings = map[string]Setting{"consumer.session.timeout.ms": tc.own}
+		if got := storyOf(e).losses[0].session(); got != tc.want {
+			t.Errorf("%+v: %v, want %v", tc.own, got, tc.want)
+		}
+	}
+}
+
+// A look at the group just after the return changes nothing of that.
+func TestALookAfterTheReturnForgetsNoLoss(t *testing.T) {
+	b, c := inEpoch("b", 7, 1), inEpoch("c", 7, 2)
+	x := epochTale{after: []GroupRecord{epochRecord(ago(1500*time.Millisecond), 8, b, c), epochRecord(ago(time.Second), 9, inEpoch("a", 9, 0), b, c)}, quiet: ago(1500 * time.Millisecond)}
+	e := x.evidence()
+	e.Groups[0].Reading, e.GroupsReading = ok("kafka: ConsumerGroupDescribe"), ok("kafka: ListGroups")
+	look := GroupSnapshot{At: ago(lasting(0.2)), Until: ago(lasting(0.2)), State: "Stable", Epoch: 9}
+	for _, m := range x.after[1].Members {
+		look.Members = append(look.Members, Member{ID: m.ID, ClientID: m.ClientID, Host: m.Host})
+	}
+	e.Groups[0].Snapshots = []GroupSnapshot{look}
+	if s := storyOf(e); len(s.losses) != 1 || s.losses[0].back == nil {
+		t.Errorf("losses %+v", s.losses)
+	}
+}
+
 func TestEpochWords(t *testing.T) {
 	e := epochTale{after: []GroupRecord{epochRecord(ago(54*time.Second), 8, inEpoch("b", 7, 1), inEpoch("c", 7, 2))}, quiet: ago(time.Minute), session: "6000"}.evidence()
 	l := storyOf(e).losses[0]

@@ -178,8 +178,9 @@ func (l *loss) calls(m membership) signalView {
 	}
 	v.cite.Value = fmt.Sprintf("%s at broker %d since %s", plural(v.n, "UNKNOWN_MEMBER_ID", "UNKNOWN_MEMBER_ID"), b.ID, clock(l.after))
 	if v.n == 0 {
-		if l.back != nil && l.back.sameID && last.Before(l.back.at) {
-			// A fenced member calls when it wakes up: nobody has looked since.
+		if l.back != nil && (l.back.sameID || l.leave.answer != isYes) && last.Before(l.back.at) {
+			// A member that was silent calls when it wakes up, and rejoins: nobody has
+			// looked since. One that was removed calls at its next heartbeat.
 			return signalView{why: "the coordinator has not been scraped since its return"}
 		}
 		v.cite.Value = fmt.Sprintf("no UNKNOWN_MEMBER_ID at broker %d since %s", b.ID, clock(l.after))

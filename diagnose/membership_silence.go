@@ -110,6 +110,7 @@ func (l *loss) listen() {
 		l.sil.lo, l.sil.hi = max(0, l.after.Sub(l.sil.last)), max(0, l.by.Sub(l.sil.last))
 	}
 	l.hearSurvivors()
+	l.still = l.stillness()
 }
 
 // unread says that the drop was seen after the log had been read: the member may

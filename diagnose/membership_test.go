@@ -284,6 +284,31 @@ func TestClientMetricsTellWhoStoodStill(t *testing.T) {
 	}
 }
 
+// A process that was scraped all the time and did not poll neither stood still nor
+// died; one whose scrapes have a hole as long as its session may have.
+func TestBusyAlive(t *testing.T) {
+	for _, tc := range []struct {
+		name       string
+		last, next time.Time
+		hole       span2
+		busy       bool
+		still      tri
+	}{
+		{"did not poll for the silence", ago(lasting(180)), ago(lasting(121)), span2{}, true, dontKnow},
+		{"polled again after 29 s", ago(lasting(180)), ago(lasting(151)), span2{}, false, isNo},
+		{"not scraped for 30 s of it", ago(lasting(180)), ago(lasting(121)), span2{ago(lasting(175)), ago(lasting(145))}, false, isYes},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			x := stalled()
+			x.change = func(e *Evidence) { lastPolls(e, tc.last, tc.next, tc.hole) }
+			l := storyOf(x.evidence()).losses[0]
+			if l.busyAlive() != tc.busy || l.stoodStill() != tc.still {
+				t.Errorf("busy %v, stood still %v: %+v", l.busyAlive(), l.stoodStill(), l.client)
+			}
+		})
+	}
+}
+
 func TestPickClientByHost(t *testing.T) {
 	l := &loss{m: RecordMember{ClientID: "orders", Host: "/10.0.0.2"}, s: &groupStory{f: &facts{e: &Evidence{Clients: []Client{
 		{ClientID: "orders", Instance: "10.0.0.1:9404"}, {ClientID: "orders", Instance: "10.0.0.2:9404"}, {ClientID: "billing", Instance: "10.0.0.2:9405"},

@@ -88,7 +88,8 @@ func (s *groupStory) follow() {
 			}
 		}
 		for _, id := range l.ids {
-			if x := gone[id]; x != nil && s.recovered(x, l) {
+			if x := gone[id]; x != nil {
+				s.recover(x, l)
 				delete(gone, id)
 			}
 			last[id] = i
@@ -98,21 +99,20 @@ func (s *groupStory) follow() {
 	s.keepInWindow()
 }
 
-// recovered handles an id that is listed again. A classic member never gets its
+// recover handles an id that is listed again. A classic member never gets its
 // id back, so nothing was lost: the clocks of two sources differ, or an answer
-// came from a coordinator that did not hold the group. A KIP-848 member keeps
-// its id for life and has come back, at once where its own records say so. It
-// says whether the loss is to be forgotten.
-func (s *groupStory) recovered(x *loss, l listing) bool {
+// came from a coordinator that did not hold the group; such a loss is forgotten.
+// A KIP-848 member keeps its id for life and has come back, at once where its own
+// records say so.
+func (s *groupStory) recover(x *loss, l listing) {
 	written := l.rec > x.rec && s.g.History.epochs(x.rec) && s.seen[x.drop].rec == x.rec
 	if s.classic() || l.from.Sub(x.by) <= 2*skew && !written {
 		x.by = time.Time{}
-		return true
+		return
 	}
 	if x.back == nil {
 		x.back = &comeback{at: l.from, id: x.m.ID, path: l.path, sameID: true}
 	}
-	return false
 }
 
 func (s *groupStory) drop(id string, last, drop int) *loss {
@@ -168,14 +168,21 @@ func (s *groupStory) member(id string, last int) RecordMember {
 	return out
 }
 
-// serverSession is the session timeout of KIP-848 groups, a setting of the
-// coordinator, in milliseconds; 0 when it was not read.
+// serverSession is the session timeout of KIP-848 groups in milliseconds, a setting
+// of the group itself or else of the coordinator; 0 when neither was read.
 func (s *groupStory) serverSession() int32 {
+	if n := timeoutSetting(s.g.Settings["consumer.session.timeout.ms"]); n > 0 {
+		return n
+	}
 	b := s.coordinator()
 	if b == nil {
 		return 0
 	}
-	v := b.Settings["group.consumer.session.timeout.ms"]
+	return timeoutSetting(b.Settings["group.consumer.session.timeout.ms"])
+}
+
+// timeoutSetting is a setting in milliseconds, 0 when it was not read or is none.
+func timeoutSetting(v Setting) int32 {
 	n, err := strconv.Atoi(v.Value)
 	if !v.Usable() || err != nil || n < 0 || n > 24*3600*1000 {
 		return 0
@@ -201,24 +208,45 @@ func (s *groupStory) joined(id string) time.Time {
 	return time.Time{}
 }
 
-// notePreparing measures how long the member was still listed in a rebalance:
-// a member that is only slow to rejoin stays listed, a lost one does not.
+// waiting is what looks at the group say of the rebalance at whose end a member
+// was dropped.
+type waiting struct {
+	// seen says that a look fell into it, begun that its beginning was sampled.
+	seen, begun bool
+	// held is how long the member was listed in it at least: between the first and
+	// the last look that shows both. Its heartbeats went on for that long, less one
+	// session timeout: a member whose session runs out is listed no longer.
+	held time.Duration
+	// least and most bound its length, from its beginning to the drop; most is
+	// negative when the look before is unknown.
+	least, most time.Duration
+	// at is the first look that lists the member in it, -1 for none.
+	at int
+}
+
+// notePreparing measures the rebalance before the drop: a member that is only
+// slow to rejoin stays listed all through it, a lost one does not.
 func (l *loss) notePreparing() {
-	var begin time.Time
+	w := waiting{at: -1, most: -1}
+	var last time.Time
 	for i := l.drop; i >= 0; i-- {
 		x := l.s.seen[i]
 		if x.rec >= 0 || i == l.drop && x.settled() {
 			continue // written, or seen, when the rebalance was over
 		}
 		if x.state != "PreparingRebalance" {
-			l.sawPreparing = !begin.IsZero()
+			w.begun, w.most = w.seen, l.by.Sub(x.until)
 			break
 		}
-		begin = x.from
+		w.seen, w.least = true, l.by.Sub(x.from)
 		if x.has(l.m.ID) {
-			l.listedPreparing = l.by.Sub(x.from)
+			if last.IsZero() {
+				last = x.until
+			}
+			w.held, w.at = last.Sub(x.from), i
 		}
 	}
+	l.wait = w
 }
 
 // memberChange compares a record's member list with that of the record before.

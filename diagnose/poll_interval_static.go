@@ -8,7 +8,7 @@ func pollIntervalStaticRule() Rule {
 		Needs: []Need{NeedOffsets},
 		Conditions: []string{
 			"a static member (group.instance.id) was dropped, and no LeaveGroup request accounts for it",
-			"last commit to drop is its rebalance timeout (= max.poll.interval.ms) and its session timeout, one after the other: at least 0.8 of the second, at most a heartbeat and a commit more than both",
+			"last commit to drop is its rebalance timeout (= max.poll.interval.ms) and its session timeout, one after the other: at least both less a heartbeat interval and a commit, at most a heartbeat and a commit more than both",
 			"nobody called with the old member id afterwards",
 		},
 		Corroboration: []string{
@@ -27,7 +27,7 @@ func pollIntervalStaticRule() Rule {
 // heartbeats stop at the poll limit, and the session runs out after that.
 func pollIntervalStaticView(l *loss) view {
 	c := PollIntervalStatic
-	need := l.rebalance() + l.session()*8/10
+	need := l.bothLimits()
 	switch {
 	case !l.static():
 		return exclude(c, "it is not a static member")
@@ -42,7 +42,7 @@ func pollIntervalStaticView(l *loss) view {
 	case l.leave.answer == isYes && l.s.classic():
 		return exclude(c, "a LeaveGroup request took it out; a static member past its poll limit sends none")
 	case l.heldUp():
-		return exclude(c, "it was still listed for "+span(l.listedPreparing)+" of a rebalance, so its heartbeats went on")
+		return exclude(c, "it was still listed for "+seconds(l.wait.held)+" of a rebalance, so its heartbeats went on")
 	case l.overslept() == isNo:
 		return exclude(c, "its own metrics show at most "+seconds(l.client.poll)+" between two polls")
 	case l.staticOverslept() && l.overslept() == isYes:

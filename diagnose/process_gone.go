@@ -38,11 +38,17 @@ func processGoneView(l *loss) view {
 	case l.back != nil && l.back.sameID:
 		return exclude(c, "the same member id came back, so it is the same process")
 	case l.heldUp():
-		return exclude(c, "it was still listed for "+span(l.listedPreparing)+" of a rebalance, longer than its session timeout of "+seconds(l.session())+": its process lived")
+		return exclude(c, "it was still listed for "+seconds(l.wait.held)+" of a rebalance, longer than its session timeout of "+seconds(l.session())+": its process lived")
 	case l.heldLong():
-		return leave(c, "it was still listed for "+span(l.listedPreparing)+" of a rebalance; its session timeout is not known")
+		return leave(c, "it was still listed for "+seconds(l.wait.held)+" of a rebalance; its session timeout is not known")
+	case l.outwaited():
+		return leave(c, l.outwaitedWords())
+	case l.busyAlive():
+		return exclude(c, "its own metrics show that its process ran all through the silence")
 	case l.tookOver() && !l.sharedClient():
 		return exclude(c, "its successor was there before it was dropped: replaced, not lost")
+	case l.likeOthers():
+		return leave(c, "it came back as a new process: nobody called with the old member id")
 	case l.tookOver():
 		return leave(c, "the new member of the same client id may be another process")
 	case l.staticOverslept() && l.overslept() == isYes && l.back != nil:

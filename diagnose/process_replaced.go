@@ -1,6 +1,10 @@
 package diagnose
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+	"time"
+)
 
 func processReplacedRule() Rule {
 	return Rule{
@@ -8,7 +12,7 @@ func processReplacedRule() Rule {
 		Needs: []Need{NeedOffsets},
 		Conditions: []string{
 			"a member was dropped from the group, and no LeaveGroup request accounts for it",
-			"a new member of the same client was listed beside it before the drop, or takes its place in the record that drops it after a silence of its session timeout",
+			"a new member of the same client was listed beside it before the drop, or takes its place in the record that drops it after a silence of its session timeout, or came within a minute after others of the group had been replaced so",
 			"nobody called with the old member id after the drop (no UNKNOWN_MEMBER_ID)",
 		},
 		Corroboration: []string{
@@ -38,13 +42,15 @@ func processReplacedView(l *loss) view {
 	case l.leftAtOnce():
 		return exclude(c, "it was dropped sooner than its session timeout allows")
 	case l.heldUp():
-		return exclude(c, "it was still listed for "+span(l.listedPreparing)+" of a rebalance, longer than its session timeout: its process lived")
+		return exclude(c, "it was still listed for "+seconds(l.wait.held)+" of a rebalance, longer than its session timeout: its process lived")
 	case l.staticOverslept():
 		return exclude(c, "it was silent for far longer than its session timeout, so its process lived")
 	case l.tookOver() && l.beside != "":
 		return match(c, "a new member of the same client id was listed beside it before it was dropped, and nobody called with the old member id")
 	case l.tookOver():
 		return match(c, "the record that dropped it lists a new member of the same client id, and nobody left or called with the old member id")
+	case l.likeOthers():
+		return match(c, "others of the group were replaced without leaving in the same minutes, and its own successor came "+seconds(l.back.at.Sub(l.by))+" after the drop")
 	case l.beside != "":
 		return leave(c, "a new member of the same client id was listed beside it before it was dropped")
 	case l.back != nil && l.back.sameRecord:
@@ -54,8 +60,23 @@ func processReplacedView(l *loss) view {
 	}
 }
 
+// likeOthers says that it is one of several that were replaced without leaving:
+// its successor took longer to start than its session lasted.
+func (l *loss) likeOthers() bool {
+	if l.back == nil || l.back.sameID || l.called.answer != isNo || l.leave.answer != isNo || l.back.at.Sub(l.by) > max(l.session(), time.Minute) {
+		return false
+	}
+	return slices.ContainsFunc(l.s.losses, func(x *loss) bool {
+		return x != l && x.tookOver() && !x.sharedClient() && x.by.Sub(l.by).Abs() <= 5*time.Minute
+	})
+}
+
 func replacedSummary(l *loss) string {
 	where := "a new one of the same client had joined before that"
+	if l.beside == "" && l.back != nil && !l.back.sameRecord {
+		return fmt.Sprintf("%s was replaced without leaving, as others of the group were: its process ended, the broker dropped it at %s, when %s had run out, and %s. A kill after the grace period, a crash loop and a Kafka Streams deploy look alike here.",
+			upper(l.name()), clock(l.by), timeoutWords("session timeout", l.session()), l.returnWords())
+	}
 	if l.beside == "" {
 		where = "a new one of the same client took its place"
 	}

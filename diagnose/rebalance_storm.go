@@ -14,7 +14,7 @@ func rebalanceStormRule() Rule {
 		Conditions: []string{
 			"3 or more rebalances completed in the window: by the group's records (generation, KIP-848 epoch), the watcher's looks at its state, or rebalance-total of its clients",
 			"nobody was evicted and nobody left: every member of the beginning is one at the end",
-			"the group was not started in the window, and its coordinator did not start right before",
+			"the group was not started in the window, or it rebalances on after its members had come, or they still come one by one; and its coordinator did not start right before",
 		},
 		Corroboration: []string{
 			"what changed is visible: members that joined, topics or partitions, the assignor",
@@ -63,6 +63,8 @@ func (s *groupStory) judgeStorm() Outcome {
 	}
 	x := s.storm()
 	switch {
+	case x.n < s.f.l.StormRebalances && !s.hasRecords() && s.joins() >= s.f.l.StormRebalances:
+		return Outcome{Answer: Unknown, Because: "members came one after the other, and each of them may have made a rebalance that no look fell into", Blind: []Need{NeedOffsets}}
 	case x.n < s.f.l.StormRebalances && s.rebalancesVisible():
 		return no("%s completed since %s", plural(x.n, "rebalance", "rebalances"), clock(s.f.from()))
 	case x.n < s.f.l.StormRebalances:
@@ -73,6 +75,13 @@ func (s *groupStory) judgeStorm() Outcome {
 		return no("a static member was replaced")
 	case s.started() && s.sinceStartUp() >= s.f.l.StormRebalances:
 		return s.foundStorm(x)
+	case (s.started() || s.afterCoordinatorStart(x)) && s.sinceBurst() >= s.f.l.StormRebalances && s.f.at().Sub(x.to) <= time.Minute:
+		o := s.foundStorm(x)
+		o.Provisional = true
+		o.Decides = "Whether the group still rebalances in a minute: it or its coordinator was started in the window, and a start ends when all members have come."
+		return o
+	case (s.started() || s.afterCoordinatorStart(x)) && !s.hasRecords() && s.f.at().Sub(x.to) <= time.Minute:
+		return Outcome{Answer: Unknown, Because: "whether its members still come one by one is not visible", Blind: []Need{NeedOffsets}}
 	case s.started():
 		return no("the group was started in the window")
 	case s.afterCoordinatorStart(x):
@@ -80,6 +89,17 @@ func (s *groupStory) judgeStorm() Outcome {
 	default:
 		return s.foundStorm(x)
 	}
+}
+
+// joins counts the looks in the window that show a member first.
+func (s *groupStory) joins() int {
+	n := 0
+	for i, x := range s.seen {
+		if i > 0 && len(s.fresh[i]) > 0 && x.from.After(s.f.from()) {
+			n++
+		}
+	}
+	return n
 }
 
 // rebalancesVisible says that rebalances of the whole window would be seen.
@@ -224,6 +244,34 @@ func (s *groupStory) sinceStartUp() int {
 	return n
 }
 
+// startBurst is how far apart the records of a group's start are: the broker
+// waits 3 s for more members before the first one
+// (group.initial.rebalance.delay.ms), and processes that are started together
+// come within seconds.
+const startBurst = 5 * time.Second
+
+// sinceBurst counts the rebalances after the processes that were started together
+// had come: later ones are started one by one.
+func (s *groupStory) sinceBurst() int {
+	h := s.g.History
+	if !h.Usable() {
+		return 0
+	}
+	first, n := 0, 0
+	for i := 1; i < len(h.Records); i++ {
+		a, b := h.Records[i-1], h.Records[i]
+		if len(b.Members) == 0 || first == i-1 && (len(a.Members) == 0 || b.At.Sub(a.At) <= startBurst) {
+			first = i
+		}
+	}
+	for i := first + 1; i < len(h.Records); i++ {
+		if h.Records[i].Generation > h.Records[i-1].Generation {
+			n++
+		}
+	}
+	return n
+}
+
 // afterStart is how long after its coordinator's start a group's rebalances
 // belong to that: members come back one by one.
 const afterStart = 3 * time.Minute
@@ -240,13 +288,17 @@ func (s *groupStory) foundStorm(x storm) Outcome {
 		o.Missing = append(o.Missing, "what asked for the rebalances: members, topics and partitions are the same as far as is visible")
 		o.Decides = "The reasons in the broker's log: “Preparing to rebalance group " + s.g.ID + " … (reason: …)”."
 	}
+	if b := s.coordinator(); b == nil || b.start.IsZero() {
+		o.Missing = append(o.Missing, "whether its coordinator started right before")
+		o.Alternatives = append(o.Alternatives, Alternative{Quiet, "its coordinator may have started right before: members come back one by one then"})
+		o.Decides = "When the broker that coordinates the group started."
+	}
 	if !s.baselineKnown() {
 		o.Missing = append(o.Missing, "membership before the window")
 		o.Blind = append(o.Blind, NeedOffsets, NeedWatcher)
-		o.Alternatives = []Alternative{
-			{RollingDeploy, "members may have left and come back; who was a member before is not visible"},
-			{SessionTimeout, "members may have been dropped; who was a member before is not visible"},
-		}
+		o.Alternatives = append(o.Alternatives,
+			Alternative{RollingDeploy, "members may have left and come back; who was a member before is not visible"},
+			Alternative{SessionTimeout, "members may have been dropped; who was a member before is not visible"})
 		o.Decides = "Who was a member before: a longer read of the offsets topic, or the watcher running for longer."
 	}
 	var v values

@@ -39,10 +39,16 @@ func rollingDeployView(l *loss) view {
 		return exclude(c, "somebody called with the old member id after the drop ("+l.called.cite.Value+"); a closed client does not")
 	case l.back != nil && l.back.sameID:
 		return exclude(c, "the same member id came back, so the process was not closed")
+	case l.brokeRhythm() && l.sil.lo >= l.silentAtLeast() && l.leave.blind && l.s.classic():
+		return leave(c, "it may have been closed at the end of a long batch; "+l.leave.why)
 	case l.brokeRhythm() && l.sil.lo >= l.silentAtLeast() && !(l.leave.answer == isYes && (l.tooSoonForPoll() || l.noPollLimit())):
 		return exclude(c, "it had been silent for "+l.sil.words()+" before the drop; a client that is closed commits and leaves at once")
+	case l.heldUp() && l.leave.answer != isYes:
+		return leave(c, "it was dropped at the end of a rebalance that had waited for it for "+seconds(l.wait.held)+"; some clients commit while a callback of theirs blocks")
 	case l.leftAtOnce() && !l.sil.idle:
 		return match(c, "it left within "+l.sil.words()+" of its last commit, sooner than any timeout")
+	case l.leftLate():
+		return leave(c, "it left by itself ("+l.leave.cite.Value+"), as the group had waited for it")
 	case l.leave.answer == isYes && l.noPollLimit():
 		return match(c, "it left by itself ("+l.leave.cite.Value+"), and its client library has no poll limit")
 	case l.leave.answer == isYes && l.tooSoonForPoll():

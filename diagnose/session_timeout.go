@@ -14,6 +14,7 @@ func sessionTimeoutRule() Rule {
 			"it had been silent for its session timeout: last commit to drop is at least 2/3 of it (session timeout less one heartbeat interval)",
 			"somebody called with the old member id after the drop (UNKNOWN_MEMBER_ID on Heartbeat or OffsetCommit), or the member is still away",
 			"the coordinator served others meanwhile",
+			"no wait of the group for this member is seen that is longer than its session lasts (rebalance-timeout, sick-leader)",
 		},
 		Corroboration: []string{
 			"the member came back",
@@ -56,9 +57,13 @@ func silenceView(l *loss) view {
 	case l.outlivedSession():
 		return leave(c, "a process that was slow for long may have frozen as well; its heartbeats outlived its last commit")
 	case l.heldUp():
-		return exclude(c, "it was still listed for "+span(l.listedPreparing)+" of a rebalance, longer than its session timeout of "+seconds(l.session())+": its heartbeats went on")
+		return exclude(c, "it was still listed for "+seconds(l.wait.held)+" of a rebalance, longer than its session timeout of "+seconds(l.session())+": its heartbeats went on")
 	case l.heldLong():
-		return leave(c, "it was still listed for "+span(l.listedPreparing)+" of a rebalance; its session timeout is not known")
+		return leave(c, "it was still listed for "+seconds(l.wait.held)+" of a rebalance; its session timeout is not known")
+	case l.outwaited():
+		return leave(c, l.outwaitedWords())
+	case l.busyAlive() && l.called.answer != isYes:
+		return leave(c, "its own metrics show that its process ran and did not poll for "+seconds(l.client.longest())+"; heartbeats go on meanwhile")
 	case l.batch():
 		return leave(c, fmt.Sprintf("%s came as %d members were dropped at once; it may be another group's", plural(l.leave.n, "LeaveGroup request", "LeaveGroup requests"), l.together))
 	case l.staticOverslept():

@@ -10,9 +10,10 @@ func sickLeaderRule() Rule {
 		Class: SickLeader,
 		Needs: []Need{NeedAdmin, NeedWatcher, NeedOffsets},
 		Conditions: []string{
-			"the group stood in CompletingRebalance for about a session timeout: its leader had not synced",
+			"the group stood in CompletingRebalance for about a session timeout (the looks allow for two thirds of it, and show at least half of that): its leader had not synced",
 			"the member that was dropped in the end led the group by the group's last record",
-			"that member was still listed through the next rebalance, for at least 0.8 of its rebalance timeout",
+			"that member was still listed through the next rebalance, for longer than its session timeout",
+			"or, where nobody looked: a generation is missing though no member was added, nobody of the group committed for the session and the rebalance timeout one after the other, and heartbeats were answered with REBALANCE_IN_PROGRESS again and again",
 			"nobody called with its member id afterwards",
 		},
 		Corroboration: []string{
@@ -37,9 +38,8 @@ func sickLeaderView(l *loss) view {
 	if !l.s.classic() {
 		return exclude(c, "a KIP-848 group has no leader")
 	}
-	stuck, _ := l.leaderWait()
-	waited := stuck >= l.stuckLeast()
-	words := "the group stood in CompletingRebalance for " + span(stuck) + ", waiting for its leader"
+	waited := l.leaderWaited()
+	words := "the group stood in CompletingRebalance for " + span(l.leaderWait().length) + ", waiting for its leader"
 	gap, from, to := l.generationGap()
 	switch {
 	case l.called.answer == isYes:
@@ -52,13 +52,17 @@ func sickLeaderView(l *loss) view {
 		return match(c, words+", and then for it to rejoin")
 	case waited && l.heldLong():
 		return match(c, words+", and then for it to rejoin")
-	case waited && l.sawPreparing && l.session() > 0:
+	case waited && l.wait.begun && l.wait.most < l.rebalance()*8/10 && l.session() > 0:
 		return exclude(c, "it was dropped when its session had run out, so it was silent as a whole")
+	case l.leaderByRecords() && l.leave.answer != isYes && l.beatsClimb():
+		return match(c, fmt.Sprintf("generation went from %d to %d, so a rebalance it led never ended, and nobody of the group committed for %s: its followers' session timeout and its rebalance timeout one after the other", from, to, seconds(l.still.length)))
 	case waited:
 		return leave(c, words)
+	case l.session() == 0 && l.leaderWait().length > 0:
+		return leave(c, words+"; its session timeout is not known")
 	case gap && l.leave.answer != isYes:
 		return leave(c, fmt.Sprintf("generation went from %d to %d: a rebalance before the drop never ended", from, to))
-	case !l.sawPreparing && l.led() == isYes && l.leave.answer != isYes && l.sil.known && l.rebalance() > 0 && l.sil.hi >= l.rebalance() && l.beatsClimb():
+	case !l.wait.begun && l.led() == isYes && l.leave.answer != isYes && l.sil.known && l.rebalance() > 0 && l.sil.hi >= l.rebalance() && l.beatsClimb():
 		return leave(c, "it led the group, and its followers were told again and again that a rebalance went on")
 	default:
 		return exclude(c, "no rebalance was seen waiting for its leader")
@@ -101,20 +105,52 @@ func (l *loss) beatsClimb() bool {
 	return n > float64(2*max(1, l.survivors))
 }
 
-// leaderWait is how long the group was seen in CompletingRebalance before the
-// drop while this member was in it, and the listing that shows it.
-func (l *loss) leaderWait() (time.Duration, int) {
-	most, at := time.Duration(0), -1
+// leaderWaited says that the group waited for its leader to sync. Looks bound
+// the time in CompletingRebalance from both sides.
+func (l *loss) leaderWaited() bool {
+	w := l.leaderWait()
+	return w.at >= 0 && w.most >= l.stuckLeast() && w.length >= l.stuckLeast()/2
+}
+
+// completing is a time in CompletingRebalance: length is from the first look to
+// the last one that shows it, most from the look before to the look after.
+type completing struct {
+	length, most time.Duration
+	at           int
+}
+
+// leaderWait is the longest time for which the group was seen in
+// CompletingRebalance before the drop while this member was in it.
+func (l *loss) leaderWait() completing {
+	longest := completing{at: -1}
 	since := l.waitSince()
 	for i, x := range l.s.seen {
 		if x.state != "CompletingRebalance" || x.from.After(l.by) || x.until.Before(since) || !x.has(l.m.ID) {
 			continue
 		}
-		if d := x.until.Sub(x.from); d > most {
-			most, at = d, i
+		if d := x.until.Sub(x.from); longest.at < 0 || d > longest.length {
+			longest = completing{length: d, most: l.s.between(i), at: i}
 		}
 	}
-	return most, at
+	return longest
+}
+
+// between is the time from the look before a snapshot to the look after it.
+func (s *groupStory) between(i int) time.Duration {
+	from, to := s.seen[i].from, s.seen[i].until
+	for k := i - 1; k >= 0; k-- {
+		if s.seen[k].rec < 0 {
+			from = s.seen[k].until
+			break
+		}
+	}
+	for k := i + 1; k < len(s.seen); k++ {
+		if s.seen[k].rec < 0 {
+			to = s.seen[k].from
+			break
+		}
+	}
+	return to.Sub(from)
 }
 
 // generationGap says that a rebalance never ended. A gap in a record that also
@@ -148,9 +184,9 @@ func (l *loss) beats27() (float64, Citation) {
 
 func leaderCitations(l *loss) []Citation {
 	var out []Citation
-	if d, i := l.leaderWait(); i >= 0 {
-		x := l.s.seen[i]
-		out = append(out, cite(x.path, fmt.Sprintf("CompletingRebalance for %s from %s", span(d), clock(x.from)), x.reading))
+	if w := l.leaderWait(); w.at >= 0 {
+		x := l.s.seen[w.at]
+		out = append(out, cite(x.path, fmt.Sprintf("CompletingRebalance for %s from %s", span(w.length), clock(x.from)), x.reading))
 	}
 	if n, c := l.beats27(); n > 0 {
 		out = append(out, c)
@@ -160,8 +196,8 @@ func leaderCitations(l *loss) []Citation {
 
 func leaderFacts(l *loss) []Fact {
 	var v values
-	if d, i := l.leaderWait(); i >= 0 {
-		v.seconds("stuck_seconds", d)
+	if w := l.leaderWait(); w.at >= 0 {
+		v.seconds("stuck_seconds", w.length)
 	}
 	if n, _ := l.beats27(); n > 0 {
 		v.count("errors_27", int(n))
@@ -170,7 +206,10 @@ func leaderFacts(l *loss) []Fact {
 }
 
 func leaderSummary(l *loss) string {
-	d, _ := l.leaderWait()
+	d := l.leaderWait().length
+	if d == 0 {
+		d = l.session() // the records show the whole wait, not its parts
+	}
 	return fmt.Sprintf("%s leads the group and did not hand out the assignment: the others waited at least %s for it, gave up and rejoined, and it was dropped at %s, when %s had run out; %s. The members that complain are healthy.",
 		upper(l.name()), span(d), clock(l.by), timeoutWords("rebalance timeout", l.rebalance()), l.returnWords())
 }

@@ -11,7 +11,7 @@ func strayCommitsRule() Rule {
 		Class: StrayCommits,
 		Needs: []Need{NeedBrokerMetrics, NeedWatcher},
 		Conditions: []string{
-			"OffsetCommit is refused with UNKNOWN_MEMBER_ID (25) in at least 3 scrapes, over at least 2 min, and not once in a burst",
+			"OffsetCommit is refused with UNKNOWN_MEMBER_ID (25) in at least 3 scrapes, over at least 2 min, or in at least 10 scrapes, and not once in a burst",
 			"no heartbeat is refused with 25: a member that was dropped calls with both",
 			"no group of that coordinator is seen to have lost a member",
 		},
@@ -33,11 +33,14 @@ func strayCommitsRule() Rule {
 	}
 }
 
-// Refusals of a member that was dropped come once, when it calls again. Those
-// from outside go on: strayScrapes scrapes over strayLeast are no return.
+// Refusals of a member that was dropped come once, when it calls again: it gives
+// up its id and rejoins at once. Those from outside go on: strayScrapes scrapes
+// over strayLeast are no return, nor are strayMany in a row in a shorter time, as
+// a dense scrape shows them in the first minutes.
 const (
 	strayScrapes = 3
 	strayLeast   = 2 * time.Minute
+	strayMany    = 10
 )
 
 func judgeStrayCommits(f *facts) []Outcome {
@@ -87,7 +90,7 @@ func (m membership) judgeStray(f *facts, b *brokerFacts) Outcome {
 // steady says that refusals go on: several scrapes, over some minutes, no one of
 // them holding nearly all.
 func steady(steps []step) bool {
-	if len(steps) < strayScrapes || steps[len(steps)-1].at.Sub(steps[0].at) < strayLeast {
+	if len(steps) < strayScrapes || len(steps) < strayMany && steps[len(steps)-1].at.Sub(steps[0].at) < strayLeast {
 		return false
 	}
 	most := 0.0
@@ -120,6 +123,12 @@ func (m membership) foundStray(f *facts, b *brokerFacts, steps []step) Outcome {
 		o.Blind = append(o.Blind, NeedWatcher)
 		o.Alternatives = []Alternative{{SessionTimeout, "a member of a group that was not looked at may be losing its membership again and again"}}
 		o.Decides = "Whether any group of broker " + fmt.Sprint(b.ID) + " loses members: the watcher has to run for the whole window."
+	}
+	if last.Sub(first) < strayLeast {
+		o.Provisional = true
+		if o.Decides == "" {
+			o.Decides = "Whether commits are still refused in " + span(strayLeast) + "."
+		}
 	}
 	lost := "no group there lost a member"
 	if len(o.Alternatives) > 0 {

@@ -17,6 +17,7 @@ func groupSymptoms(f *facts) []symptom {
 		out = append(out, s.undecidedLosses()...)
 		out = append(out, s.missingAfterLeave()...)
 		out = append(out, s.replacedStatics()...)
+		out = append(out, s.doubtful()...)
 	}
 	return append(out, f.m.callsWithoutLoss(f)...)
 }

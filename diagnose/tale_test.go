@@ -14,6 +14,8 @@ type tale struct {
 	turns         []turn
 	// silent are spans in which a member commits nothing, by member id.
 	silent map[string][]span2
+	// background are members that go on to commit in a join phase.
+	background map[string]bool
 	// idle are members whose partitions have no records.
 	idle map[string]bool
 	// events are what the coordinator, broker 2, counted.
@@ -153,12 +155,12 @@ func (x tale) commits() []Commit {
 	from := ago(16 * time.Minute)
 	for t := from; t.Before(t0); t = t.Add(5 * time.Second) {
 		cur, ok := x.turnAt(t)
-		if !ok {
+		if cur.members == nil {
 			continue
 		}
 		own := assign(cur.members)
 		for _, m := range cur.members {
-			if x.idle[m.id] || quietAt(x.silent[m.id], t) {
+			if x.idle[m.id] || !ok && !x.background[m.id] || quietAt(x.silent[m.id], t) {
 				continue
 			}
 			for _, p := range own[m.id] {
@@ -174,7 +176,7 @@ func quietAt(spans []span2, t time.Time) bool {
 	return slices.ContainsFunc(spans, func(s span2) bool { return !t.Before(s.from) && t.Before(s.to) })
 }
 
-// turnAt is the membership that commits at a moment: none in a join phase.
+// turnAt is the membership at a moment; it commits, but for a join phase.
 func (x tale) turnAt(t time.Time) (turn, bool) {
 	cur := -1
 	for i, v := range x.turns {
@@ -186,7 +188,7 @@ func (x tale) turnAt(t time.Time) (turn, bool) {
 		return turn{}, false
 	}
 	if cur+1 < len(x.turns) && !x.turns[cur+1].begins().After(t) {
-		return turn{}, false
+		return x.turns[cur], false
 	}
 	return x.turns[cur], true
 }

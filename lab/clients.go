@@ -165,6 +165,9 @@ func clientProps(s clientSpec) []string {
 		"auto.commit.interval.ms=" + ms(s.times.commit),
 		"metadata.max.age.ms=5000",
 	}
+	if s.library == clientLibrdkafka { // there the other one only bounds what its cache may hold
+		p = append(p, "topic.metadata.refresh.interval.ms=5000")
+	}
 	if s.protocol == "consumer" {
 		return append(p, "group.protocol=consumer")
 	}

@@ -218,6 +218,12 @@ func (s Scenario) takes(p Params) error {
 		return fmt.Errorf("scenario %s cannot be played with client %s: it has %s", s.Name, p.Client, strings.Join(clients, ", "))
 	case p.How == "streams" && p.Client != clientJava:
 		return fmt.Errorf("the form streams needs client %s: only its close can leave the member behind", clientJava)
+	case p.How == "streams" && p.Protocol == "consumer":
+		return fmt.Errorf("the form streams needs the classic protocol: a consumer of the other one leaves whenever it closes (measured on 4.4.0)")
+	case (p.How == "slow-survivor" || p.How == "two-groups") && p.Client == clientFranz:
+		return fmt.Errorf("the form %s needs client %s or %s: franz-go rejoins beside a slow application and has no poll limit", p.How, clientJava, clientLibrdkafka)
+	case p.How == "slow-survivor" && p.Protocol == "consumer":
+		return fmt.Errorf("the form slow-survivor needs the classic protocol: a group of the other one waits for nobody")
 	case p.How != "" && !slices.Contains(s.Hows, p.How):
 		return fmt.Errorf("scenario %s: no form %q; it has: %s", s.Name, p.How, orString(strings.Join(s.Hows, ", "), "one form only"))
 	case p.Session != 0 && p.Session < sessionTimeout:

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -102,18 +104,37 @@ func (r *run) crowdIDs(ctx context.Context) map[string]string {
 
 // crowdLosses counts the members that were dropped, by their new ids under the
 // classic protocol; KIP-848 members keep theirs, so what was seen meanwhile counts.
+// The run is about the first group that lost one.
 func (r *run) crowdLosses(ctx context.Context, before map[string]string) (int, error) {
 	begin := now()
 	if err := sleep(ctx, 6*time.Second); err != nil {
 		return 0, err
 	}
-	after, lost := r.crowdIDs(ctx), 0
+	after, lost, hurt := r.crowdIDs(ctx), 0, map[string]bool{}
 	for client, id := range before {
 		if after[client] != id || r.watch.missed(id, client, begin) {
 			lost++
+			hurt[client[:strings.LastIndex(client, "-")]] = true
+		}
+	}
+	if i := slices.IndexFunc(r.t.Subject.Groups, func(g string) bool { return hurt[g] }); i >= 0 {
+		if err := r.aboutGroup(ctx, r.t.Subject.Groups[i]); err != nil {
+			return lost, err
 		}
 	}
 	return lost, nil
+}
+
+// aboutGroup makes one of several groups the subject.
+func (r *run) aboutGroup(ctx context.Context, group string) error {
+	was := r.t.Subject
+	now, err := r.c.subject(ctx, group, was.Topic)
+	if err != nil {
+		return err
+	}
+	now.Groups, now.Broker = was.Groups, was.Broker
+	r.t.Subject = now
+	return nil
 }
 
 // missed says whether a member was absent from an answer about its group, whose

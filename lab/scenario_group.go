@@ -19,7 +19,8 @@ func groupScenarios() []Scenario {
 			Text: "one consumer does not poll for longer than max.poll.interval.ms (with --static it is poll-interval-static)", play: playPollInterval},
 		{Name: "poll-interval-static", Class: "poll-interval-static", MinBrokers: 1, Clients: []string{clientJava, clientLibrdkafka},
 			Text: "the same for a static member: it falls silent and is expired a session timeout later", play: playPollIntervalStatic},
-		{Name: "session-timeout", Class: "session-timeout", MinBrokers: 1, Clients: everyClient, Text: "one consumer's process is frozen for longer than session.timeout.ms",
+		{Name: "session-timeout", Class: "session-timeout", MinBrokers: 1, Clients: everyClient, Hows: []string{"frozen", "slow-survivor", "two-groups"},
+			Text:         "one consumer's process is frozen for longer than session.timeout.ms; slow-survivor: the other one is busy meanwhile and delays the record; two-groups: a member of another group of the same coordinator leaves at its poll limit at the same time",
 			Alternatives: []string{"client-unreachable"}, Provisional: "session-timeout", play: playSessionTimeout},
 		{Name: "client-unreachable", Class: "client-unreachable", MinBrokers: 1, Clients: everyClient, Text: "the network between one consumer and the brokers is silent for longer than session.timeout.ms",
 			Alternatives: []string{"session-timeout"}, Provisional: "session-timeout", play: playUnreachable},
@@ -201,7 +202,17 @@ func playSessionTimeout(ctx context.Context, r *run) error {
 	if err != nil {
 		return err
 	}
-	m, j, away := r.victim(k, "a"), k.clients["a"], orDuration(r.p.Away, r.p.timeouts().session+4*time.Second)
+	m, j, away := r.victim(k, "a"), k.clients["a"], r.p.timeouts().session+4*time.Second
+	switch r.p.How {
+	case "slow-survivor":
+		away, err = away+6*time.Second, r.slowSurvivor(k, away)
+	case "two-groups":
+		err = r.sickNeighbour(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	away = orDuration(r.p.Away, away)
 	r.t.Parameters["frozen_ms"] = away.Milliseconds()
 	begin := time.Now()
 	if err := j.Signal(syscall.SIGSTOP); err != nil {
@@ -220,6 +231,52 @@ func playSessionTimeout(ctx context.Context, r *run) error {
 	}
 	r.note("process of %s thawed", m.ClientID)
 	return r.waitReturn(ctx, k, m.ClientID)
+}
+
+// slowSurvivor has the other member work on one batch for so long, which its poll
+// limit allows: the group's record is not written before it rejoins.
+func (r *run) slowSurvivor(k *cast, busy time.Duration) error {
+	if busy >= r.p.timeouts().maxPoll {
+		return fmt.Errorf("the survivor would be busy for %s and leave at its poll limit of %s", busy, r.p.timeouts().maxPoll)
+	}
+	r.t.Parameters["survivor_busy_ms"] = busy.Milliseconds()
+	r.note("%s processes one batch for %s", k.clientID("b"), busy)
+	return k.clients["b"].tell("stall %s %d", k.clientID("b"), busy.Milliseconds())
+}
+
+// sickNeighbour starts another group on the same coordinator, one of whose members
+// is about to leave at its poll limit: in a session timeout from now. The broker's
+// counters cannot say whose the leave and the refused calls are.
+func (r *run) sickNeighbour(ctx context.Context) error {
+	names, err := r.groupsOf(ctx, r.t.Subject.Coordinator)
+	if err != nil {
+		return err
+	}
+	k := r.newCast()
+	k.group, k.topic = names[0], r.name("", "invoices")
+	if err := r.c.CreateTopic(ctx, k.topic, groupPartitions, 3); err != nil {
+		return err
+	}
+	stop := r.c.trickle(ctx, k.topic, groupPartitions, 500*time.Millisecond)
+	r.undo(func(context.Context) error { stop(); return nil })
+	for _, role := range []string{"a", "b"} {
+		if err := r.startMember(k, role, role); err != nil {
+			return err
+		}
+	}
+	if _, err := r.c.waitStable(ctx, r.p.Protocol, k.group, 2); err != nil {
+		return err
+	}
+	t := r.p.timeouts()
+	r.t.Parameters["neighbour"] = k.group
+	if err := sleep(ctx, 5*time.Second); err != nil {
+		return err
+	}
+	r.note("group %s, too: %s processes one batch for %s", k.group, k.clientID("a"), t.maxPoll+4*time.Second)
+	if err := k.clients["a"].tell("stall %s %d", k.clientID("a"), (t.maxPoll + 4*time.Second).Milliseconds()); err != nil {
+		return err
+	}
+	return sleep(ctx, t.maxPoll-t.session)
 }
 
 // playPollInterval lets one consumer process a batch for too long: the client
@@ -277,7 +334,8 @@ func playProcessGone(ctx context.Context, r *run) error {
 		return err
 	}
 	r.note("the survivor has all partitions")
-	return sleep(ctx, 5*time.Second)
+	// A process that stands still may stay away for so long: later looks know better.
+	return sleep(ctx, 2*r.p.timeouts().session+3*time.Second)
 }
 
 // playJoinSyncRace lets a third, hand-made member join two Java consumers and

@@ -15,6 +15,11 @@ import (
 // playProcessReplaced kills a process and starts its successor, which has the same
 // client id, at once: the group lists both until the dead one's session is over.
 func playProcessReplaced(ctx context.Context, r *run) error {
+	// On a busy machine a successor takes more than the lab's short session to start,
+	// and comes when the old one is out: that would be a process that is gone.
+	if r.p.Session == 0 && r.p.Protocol == "classic" {
+		r.p.Session, r.p.MaxPoll = 2*sessionTimeout, max(r.p.MaxPoll, 2*maxPollInterval)
+	}
 	if r.p.How == "streams" {
 		return r.replaceLikeStreams(ctx)
 	}
@@ -340,6 +345,11 @@ func playRebalanceStorm(ctx context.Context, r *run) error {
 			}
 		} else if err := r.c.addPartitions(ctx, k.topic, groupPartitions+i+1); err != nil {
 			return err
+		}
+		if r.p.How == "scaling" { // a round is over when the new member is in
+			if _, err := r.waitBack(ctx, k, "", members); err != nil {
+				return err
+			}
 		}
 		r.t.Expected["rebalances"] = float64(i + 1)
 		switch i {

@@ -94,14 +94,26 @@ func TestPlanHoldsWhatVersionProtocolAndClientAllow(t *testing.T) {
 	if got := Plan("3.9.2", Params{Protocol: "consumer"}); len(got) != 0 {
 		t.Errorf("Kafka 3 has no KIP-848 groups: %v", names(got))
 	}
-	if got := names(Plan("4.4.0", Params{Client: clientFranz})); slices.Contains(got, "poll-interval") || !slices.Contains(got, "session-timeout") {
+	if got := names(Plan("4.4.0", Params{Client: clientFranz})); slices.Contains(got, "poll-interval") || slices.Contains(got, "session-timeout/two-groups") || !slices.Contains(got, "session-timeout/frozen") {
 		t.Errorf("franz-go has no timer on polls: %v", got)
+	}
+	if got := names(Plan("4.4.0", Params{Protocol: "consumer"})); slices.Contains(got, "session-timeout/slow-survivor") || slices.Contains(got, "process-replaced/streams") || !slices.Contains(got, "session-timeout/two-groups") {
+		t.Errorf("a KIP-848 group waits for no survivor, and its consumers leave as they close: %v", got)
 	}
 	if got := names(Plan("3.7.2", Params{})); slices.Contains(got, "sessions-disabled") {
 		t.Error("3.7.2 takes seven slots as seven")
 	}
 	if err := (Soak{Items: Plan("4.4.0", Params{Looker: Binary("x")})}).Check(); err != nil {
 		t.Errorf("its own plan: %v", err)
+	}
+}
+
+// Two soaks may write into one folder of recordings; the run of each that goes on
+// has a folder of its own.
+func TestSoaksDoNotShareTheRunThatGoesOn(t *testing.T) {
+	a, b := Soak{Record: "rec", Lab: Options{Name: "a"}}, Soak{Record: "rec", Lab: Options{Name: "b"}}
+	if a.running() == b.running() || !strings.HasPrefix(a.running(), "rec") {
+		t.Errorf("%s, %s", a.running(), b.running())
 	}
 }
 

@@ -109,6 +109,37 @@ func (k *Kafka) readSettings(ctx context.Context, id int32, now func() time.Time
 		r := took(kafkaFailure(err, "DescribeConfigs on the Cluster").reading(source, at), start, at)
 		return brokerSettings{slots: diagnose.Setting{Reading: r}, others: sameForAll(r)}
 	}
+	found := settingsFound(resp, source, start, at)
+	return splitSettings(found, took(diagnose.Reading{Status: diagnose.StatusUnsupported, AsOf: at, Source: source,
+		Error: "this broker version has no such setting"}, start, at))
+}
+
+// groupConfigs are the settings of a KIP-848 group that replace its coordinator's.
+var groupConfigs = []string{"consumer.session.timeout.ms", "consumer.heartbeat.interval.ms"}
+
+// readGroupSettings asks for a KIP-848 group's own settings. Without the right
+// (DescribeConfigs on the Group) or on a broker that knows none the answer says so,
+// and the coordinator's settings hold.
+func (k *Kafka) readGroupSettings(ctx context.Context, broker int32, group string, now func() time.Time) map[string]diagnose.Setting {
+	start := now()
+	const source = "kafka: DescribeConfigs of the group"
+	resp, err := k.c.GroupConfigs(ctx, broker, group, groupConfigs)
+	at := now()
+	if err == nil && len(resp.Resources) > 0 {
+		err = kerr.ErrorForCode(resp.Resources[0].ErrorCode)
+	}
+	if err == nil {
+		return settingsFound(resp, source, start, at)
+	}
+	r := took(kafkaFailure(err, "DescribeConfigs on Group "+group).reading(source, at), start, at)
+	out := map[string]diagnose.Setting{}
+	for _, name := range groupConfigs {
+		out[name] = diagnose.Setting{Reading: r}
+	}
+	return out
+}
+
+func settingsFound(resp *kmsg.DescribeConfigsResponse, source string, start, at time.Time) map[string]diagnose.Setting {
 	found := map[string]diagnose.Setting{}
 	for _, res := range resp.Resources {
 		for _, c := range res.Configs {
@@ -119,8 +150,7 @@ func (k *Kafka) readSettings(ctx context.Context, id int32, now func() time.Time
 			found[c.Name] = s
 		}
 	}
-	return splitSettings(found, took(diagnose.Reading{Status: diagnose.StatusUnsupported, AsOf: at, Source: source,
-		Error: "this broker version has no such setting"}, start, at))
+	return found
 }
 
 func sameForAll(r diagnose.Reading) map[string]diagnose.Setting {

@@ -140,6 +140,9 @@ func (c *collection) buildGroup(ctx context.Context, id string) diagnose.Group {
 		return g
 	}
 	c.addLook(&g, look)
+	if g.Protocol == "consumer" && g.Coordinator >= 0 && !c.q.past && c.q.Target.Group == id {
+		g.Settings = c.r.cfg.Kafka.readGroupSettings(ctx, g.Coordinator, id, c.now)
+	}
 	return g
 }
 

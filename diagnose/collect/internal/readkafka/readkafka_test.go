@@ -86,7 +86,7 @@ func TestNothingButReadsLeavesTheClient(t *testing.T) {
 	for m := range reflect.TypeFor[*Client]().Methods() {
 		methods = append(methods, m.Name)
 	}
-	want := "BrokerConfigs Close ConsumerGroupDescribe DescribeGroups Fetch ListGroups ListOffsets MaxVersions Metadata OffsetFetch OffsetFetchOne QuorumLeader"
+	want := "BrokerConfigs Close ConsumerGroupDescribe DescribeGroups Fetch GroupConfigs ListGroups ListOffsets MaxVersions Metadata OffsetFetch OffsetFetchOne QuorumLeader"
 	if got := strings.Join(methods, " "); got != want {
 		t.Errorf("methods %s\nwant %s", got, want)
 	}

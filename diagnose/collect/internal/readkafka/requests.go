@@ -179,6 +179,15 @@ func (c *Client) BrokerConfigs(ctx context.Context, broker int32, names []string
 	return ask[*kmsg.DescribeConfigsResponse](ctx, c, broker, req)
 }
 
+// GroupConfigs reads named settings of a KIP-848 group from a broker (4.0 and later).
+func (c *Client) GroupConfigs(ctx context.Context, broker int32, group string, names []string) (*kmsg.DescribeConfigsResponse, error) {
+	req := kmsg.NewPtrDescribeConfigsRequest()
+	r := kmsg.NewDescribeConfigsRequestResource()
+	r.ResourceType, r.ResourceName, r.ConfigNames = kmsg.ConfigResourceTypeGroupConfig, group, names
+	req.Resources = append(req.Resources, r)
+	return ask[*kmsg.DescribeConfigsResponse](ctx, c, broker, req)
+}
+
 // metadataTopic is the log of a KRaft cluster's controllers.
 const metadataTopic = "__cluster_metadata"
 
