@@ -28,6 +28,8 @@ const (
 	paceSpan = 10 * time.Minute
 	// paceRequests is the number of commit requests that a pace is taken from.
 	paceRequests = 4
+	// maxSuccessors bounds the members that are measured after a stall.
+	maxSuccessors = 3
 )
 
 // timePerRecord measures the processing time a record. Commits show it only while
@@ -124,12 +126,15 @@ func (l *loss) lagUntil() time.Time {
 	return end
 }
 
-// successors are the members that committed on the lost one's partitions, in the
-// order in which they began.
+// successors are the first members that committed on the lost one's partitions
+// after the drop.
 func (l *loss) successors(end time.Time) []string {
 	var out []string
 	for i, c := range l.s.g.History.Commits {
 		id := l.s.owners[i]
+		if len(out) == maxSuccessors {
+			break
+		}
 		if c.At.After(l.by) && !c.At.After(end) && id != "" && !slices.Contains(out, id) && slices.Contains(l.m.Partitions, c.TopicPartition) {
 			out = append(out, id)
 		}

@@ -7,7 +7,7 @@ import (
 )
 
 func TestParseWindow(t *testing.T) {
-	for s, want := range map[string]time.Duration{"30m": 30 * time.Minute, "1H": time.Hour, " 1d ": 24 * time.Hour, "1m": time.Minute, "24h": 24 * time.Hour} {
+	for s, want := range map[string]time.Duration{"30m": 30 * time.Minute, "1H": time.Hour, "1d\t": 24 * time.Hour, "1m": time.Minute, "24h": 24 * time.Hour} {
 		if d, err := ParseWindow(s); err != nil || d != want {
 			t.Errorf("%q: %v, %v", s, d, err)
 		}
