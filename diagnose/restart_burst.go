@@ -115,7 +115,7 @@ func burstToCome(b *brokerFacts, x burst, age time.Duration) Outcome {
 		return no("%s while the broker leads no partition", plural(x.total, "error", "errors"))
 	case !back && b.lead.before == 0:
 		return no("the broker led no partition before its restart either")
-	case !back && b.Awaited != nil && *b.Awaited == 0 && !b.leadsByTopology():
+	case !back && b.Awaited != nil && *b.Awaited == 0 && (b.lead.before <= 0 || b.Leading != nil && *b.Leading == 0):
 		return no("no partition is to come back to it: it is the preferred leader of none that another broker leads")
 	case back && (!b.lead.known || !b.sc.last().Before(b.lead.settled(b.sc.every, b.f.pollGap()))):
 		return no("started %s ago and leads partitions again, without a session error%s", span(age), b.butEvicted())
