@@ -217,7 +217,7 @@ func TestCorpus(t *testing.T) {
 
 // maxPlain is the size from which evidence is kept compressed; what the cache
 // model played always is.
-const maxPlain = 60 << 10
+const maxPlain = 16 << 10
 
 // writeEvidence writes evidence.json, or evidence.json.gz for a large one. A
 // file that already decodes to the same bytes is left alone, since compression

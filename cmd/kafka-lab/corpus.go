@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -49,11 +50,15 @@ at it, or at another run with the same parameters, to write a rule.`,
 	}
 	cmd.Flags().StringVar(&f.into, "into", "diagnose/testdata/corpus", "folder of the cases")
 	cmd.Flags().StringVar(&f.set, "set", score.Tuned, "tuned or held-out")
+	cmd.Flags().StringSliceVar(&f.moments, "moment", nil, "only these looks: during, silent, after, later (default: all)")
 	return cmd
 }
 
 // filing is where cases go and whether rules were tuned on them.
-type filing struct{ into, set string }
+type filing struct {
+	into, set string
+	moments   []string // none: every look
+}
 
 func (f filing) file(out io.Writer, dir string) error {
 	raw, err := os.ReadFile(filepath.Join(dir, "truth.json"))
@@ -70,6 +75,9 @@ func (f filing) file(out io.Writer, dir string) error {
 			continue // a look that failed
 		}
 		seen++
+		if len(f.moments) > 0 && !slices.Contains(f.moments, l.Moment) {
+			continue
+		}
 		if err := f.look(out, dir, t, l); err != nil {
 			return fmt.Errorf("look %s: %w", l.Moment, err)
 		}
@@ -159,11 +167,15 @@ func packed(path string) ([]byte, error) {
 		return nil, err
 	}
 	var b bytes.Buffer
+	var small bytes.Buffer // a tenth smaller without indentation, even packed
+	if err := json.Compact(&small, raw); err != nil {
+		return nil, fmt.Errorf("packing evidence: %w", err)
+	}
 	z, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
 	if err != nil {
 		return nil, fmt.Errorf("packing evidence: %w", err)
 	}
-	_, err = z.Write(raw)
+	_, err = z.Write(small.Bytes())
 	if err = errors.Join(err, z.Close()); err != nil {
 		return nil, fmt.Errorf("packing evidence: %w", err)
 	}

@@ -96,6 +96,22 @@ func TestCorpusFilesEachLook(t *testing.T) {
 	}
 }
 
+// Only the looks that were asked for are filed.
+func TestCorpusFilesChosenLooks(t *testing.T) {
+	dir := recording(t, goneTruth(
+		lab.Look{Moment: lab.LookDuring, Evidence: "during/evidence.json.gz"},
+		lab.Look{Moment: lab.LookAfter, Evidence: "after/evidence.json.gz"},
+	))
+	var out bytes.Buffer
+	f := filing{into: t.TempDir(), set: score.Tuned, moments: []string{lab.LookAfter}}
+	if err := f.file(&out, dir); err != nil {
+		t.Fatal(err)
+	}
+	if got := out.String(); strings.Count(got, "\n") != 1 || !strings.HasSuffix(got, "-after\n") {
+		t.Errorf("filed %q", got)
+	}
+}
+
 // Without a look there is nothing to judge, which is said.
 func TestCorpusWantsLooks(t *testing.T) {
 	f := filing{into: t.TempDir(), set: score.Tuned}
