@@ -50,14 +50,15 @@ at it, or at another run with the same parameters, to write a rule.`,
 	}
 	cmd.Flags().StringVar(&f.into, "into", "diagnose/testdata/corpus", "folder of the cases")
 	cmd.Flags().StringVar(&f.set, "set", score.Tuned, "tuned or held-out")
+	cmd.Flags().StringVar(&f.soak, "soak", "", "name of the soak that they come from; the score shows each apart")
 	cmd.Flags().StringSliceVar(&f.moments, "moment", nil, "only these looks: during, silent, after, later (default: all)")
 	return cmd
 }
 
 // filing is where cases go and whether rules were tuned on them.
 type filing struct {
-	into, set string
-	moments   []string // none: every look
+	into, set, soak string
+	moments         []string // none: every look
 }
 
 func (f filing) file(out io.Writer, dir string) error {
@@ -136,6 +137,9 @@ func (f filing) meta(run string, t lab.Truth, l lab.Look) score.Meta {
 	}
 	if t.How != "" {
 		m.Parameters["how"] = t.How
+	}
+	if f.soak != "" {
+		m.Parameters["soak"] = f.soak
 	}
 	for k, v := range t.Parameters {
 		m.Parameters[k] = v

@@ -23,9 +23,9 @@ type Judgement struct {
 	Grounded bool
 
 	Recorded, HeldOut, Partial bool
-	// Run and Version name the run of the lab behind a recorded case and its
+	// Soak, Run and Version name the run of the lab behind a recorded case and its
 	// brokers; empty where case.json does not say.
-	Run, Version string
+	Soak, Run, Version string
 }
 
 // WrongConfirmed reports a verdict that is wrong and said without doubt. The one mistake that sends
@@ -65,7 +65,7 @@ func (c Case) judgement(found diagnose.Class) Judgement {
 	return Judgement{
 		Case: c.Name, Truth: c.True(), Found: found, Right: found == c.True(),
 		Recorded: c.Provenance == Recorded, HeldOut: c.Set == HeldOut, Partial: c.Telemetry == Partial,
-		Run: c.parameter("run"), Version: c.parameter("version"),
+		Soak: c.parameter("soak"), Run: c.parameter("run"), Version: c.parameter("version"),
 	}
 }
 

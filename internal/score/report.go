@@ -26,6 +26,8 @@ type Report struct {
 	// LabRuns counts the runs behind the recorded cases by class and version; a
 	// run that was looked at several times counts once.
 	LabRuns map[diagnose.Class]map[string]int `json:"lab_runs"`
+	// Soaks holds the figures of each soak and version, as "SOAK VERSION".
+	Soaks map[string]Figures `json:"soaks"`
 	// Confusion counts verdicts by truth, then by what was found.
 	Confusion map[diagnose.Class]map[diagnose.Class]int `json:"confusion"`
 	// Subsets holds the same figures for recorded, synthetic, tuned, held_out
@@ -119,6 +121,7 @@ func Tally(all []Judgement) Report {
 	r.Confusion, r.PerClass, r.LabRuns = confusion(full), perClass(full), labRuns(all)
 	unseen, _ := split(full, subsets["recorded_held_out"])
 	r.PerClassUnseen = perClass(unseen)
+	r.Soaks = soaks(full)
 	r.Subsets = map[string]Figures{}
 	for name, in := range subsets {
 		some, _ := split(full, in)
@@ -210,6 +213,21 @@ func confusion(all []Judgement) map[diagnose.Class]map[diagnose.Class]int {
 			out[j.Truth] = map[diagnose.Class]int{}
 		}
 		out[j.Truth][j.Counted()]++
+	}
+	return out
+}
+
+func soaks(all []Judgement) map[string]Figures {
+	by := map[string][]Judgement{}
+	for _, j := range all {
+		if j.Soak != "" {
+			name := j.Soak + " " + j.Version
+			by[name] = append(by[name], j)
+		}
+	}
+	out := map[string]Figures{}
+	for name, some := range by {
+		out[name] = figures(some)
 	}
 	return out
 }

@@ -2,6 +2,7 @@ package score
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -63,25 +64,39 @@ func number0(n int) string      { return fmt.Sprint(n) }
 
 // Sets is the table of figures by set of cases.
 func (r Report) Sets() Table {
-	t := Table{Head: []string{"cases", "number", "macro-F1", "right", "of these by a named alternative", "grounded", "undecided", "wrong and confirmed"}}
-	add := func(name string, f Figures) {
-		if f.Scored == 0 {
-			t.Rows = append(t.Rows, []string{name, "0", "–", "–", "–", "–", "–", "–"})
-			return
-		}
-		t.Rows = append(t.Rows, []string{
-			name, number0(f.Scored), fraction(f.MacroF1), percent(f.Accuracy), number0(f.ByAlternative),
-			percent(f.GroundedAccuracy), number0(f.Undecided), percent(f.WrongConfirmedShare),
-		})
-	}
-	add("full telemetry, all", r.Figures)
-	add("– recorded", r.Subsets["recorded"])
-	add("– synthetic", r.Subsets["synthetic"])
-	add("– rules were tuned on them", r.Subsets["tuned"])
-	add("– held out", r.Subsets["held_out"])
-	add("– recorded and held out", r.Subsets["recorded_held_out"])
-	add("deciding source missing", r.Partial)
+	t := figuresTable("cases")
+	t.add("full telemetry, all", r.Figures)
+	t.add("– recorded", r.Subsets["recorded"])
+	t.add("– synthetic", r.Subsets["synthetic"])
+	t.add("– rules were tuned on them", r.Subsets["tuned"])
+	t.add("– held out", r.Subsets["held_out"])
+	t.add("– recorded and held out", r.Subsets["recorded_held_out"])
+	t.add("deciding source missing", r.Partial)
 	return t
+}
+
+// SoaksTable is the table of figures by soak and version.
+func (r Report) SoaksTable() Table {
+	t := figuresTable("soak and version")
+	for _, name := range slices.Sorted(maps.Keys(r.Soaks)) {
+		t.add(name, r.Soaks[name])
+	}
+	return t
+}
+
+func figuresTable(first string) Table {
+	return Table{Head: []string{first, "number", "macro-F1", "right", "of these by a named alternative", "grounded", "undecided", "wrong and confirmed"}}
+}
+
+func (t *Table) add(name string, f Figures) {
+	if f.Scored == 0 {
+		t.Rows = append(t.Rows, []string{name, "0", "–", "–", "–", "–", "–", "–"})
+		return
+	}
+	t.Rows = append(t.Rows, []string{
+		name, number0(f.Scored), fraction(f.MacroF1), percent(f.Accuracy), number0(f.ByAlternative),
+		percent(f.GroundedAccuracy), number0(f.Undecided), percent(f.WrongConfirmedShare),
+	})
 }
 
 // Classes is the table of figures by class.
