@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"path"
 	"slices"
 	"testing"
 	"time"
@@ -198,8 +199,8 @@ func TestLessEvidenceNeverNamesAnotherCauseAlone(t *testing.T) {
 	// its drop; a KIP-848 member that was removed is one that was fenced; refused
 	// commits, and a coordinator that stood still and spared the group, show in
 	// metrics only.
-	traceless := []string{"sick-leader/no-heartbeat-27 without earlier looks", "removed-by-admin/lab-4.4.0-java-848-1 without Prometheus",
-		"stray-commits/lab-4.4.0 without Prometheus", "coordinator-trouble/spared without Prometheus"}
+	traceless := []string{"sick-leader/no-heartbeat-27 without earlier looks", "removed-by-admin/*-848-* without Prometheus",
+		"stray-commits/* without Prometheus", "coordinator-trouble/spared without Prometheus"}
 	for _, c := range corpus(t) {
 		lossClass := slices.ContainsFunc(membershipRules(), func(r Rule) bool { return r.Class == c.class })
 		if c.near || !lossClass {
@@ -210,7 +211,7 @@ func TestLessEvidenceNeverNamesAnotherCauseAlone(t *testing.T) {
 			r.from(&e)
 			p := Classify(e, DefaultLimits()).Primary()
 			named := p.Class == c.class || slices.ContainsFunc(p.Alternatives, func(a Alternative) bool { return a.Class == c.class })
-			if name := c.name + " without " + r.what; !named && p.Confidence != Open && !slices.Contains(traceless, name) {
+			if name := c.name + " without " + r.what; !named && p.Confidence != Open && !slices.ContainsFunc(traceless, func(p string) bool { ok, err := path.Match(p, name); return err == nil && ok }) {
 				t.Errorf("%s: %s (%s), and %s is not even an alternative", name, p.Class, p.Confidence, c.class)
 			}
 		}

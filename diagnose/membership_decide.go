@@ -262,9 +262,10 @@ func (l *loss) bothLimits() time.Duration {
 
 // staticOverslept says that a static member was silent for its poll limit and
 // one session timeout, one after the other. Its session alone would have run out
-// long before, so its heartbeats went on until the poll limit.
+// long before, so its heartbeats went on until the poll limit; or its own metrics
+// show that its process ran all the time.
 func (l *loss) staticOverslept() bool {
-	if !l.static() || l.rebalance() == 0 || !l.pastSession() {
+	if !l.static() || l.rebalance() == 0 || !l.sil.known || !l.pastSession() && !l.busyAlive() {
 		return false
 	}
 	least := l.bothLimits()

@@ -151,6 +151,11 @@ func (l *loss) calls(m membership) signalView {
 	if b == nil {
 		return signalView{why: "the coordinator's metrics were not read", blind: true}
 	}
+	if !l.s.classic() && !b.counter(SignalGroupBeat25).known {
+		// A member of such a group calls by ConsumerGroupHeartbeat first; that nobody
+		// was refused elsewhere says nothing.
+		return signalView{why: "errors 25 of ConsumerGroupHeartbeat are not exported", blind: true}
+	}
 	v := signalView{answer: isNo}
 	var early []step
 	var last time.Time

@@ -11,11 +11,12 @@ func misroutedSessionsRule() Rule {
 		Class: MisroutedSessions,
 		Needs: []Need{NeedBrokerMetrics},
 		Conditions: []string{
-			"one of four signs, and no more demand than fits:",
+			"one of five signs, and no more demand than fits:",
 			"(a) REBOOTSTRAP_REQUIRED on ApiVersions: brokers and clients from 4.4 notice it themselves (KIP-1242)",
 			"(b) NOT_LEADER_OR_FOLLOWER on Fetch or ListOffsets after the number of leaders last changed: in three 120 s periods or more, or for 30 s with one a second",
 			"(c) while the cache has room: errors 70 ≥ 10 % of the consumer fetches, on several brokers, and the sessions rise about as fast",
 			"(d) with a full cache: errors 70 ≈ evictions on several brokers, and demand below half of the capacity",
+			"(e) with a full cache: 10 errors 70 or more apart from restarts, on several brokers, and no eviction",
 		},
 		Corroboration: []string{
 			"two signs, or one that several brokers show",
@@ -46,7 +47,7 @@ const (
 	misroutedDemand = 0.5
 )
 
-// sign is one of the four observations.
+// sign is one of the five observations.
 type sign struct {
 	words string
 	cite  Citation
@@ -86,7 +87,7 @@ func (b *brokerFacts) noMisrouting() Outcome {
 
 func (b *brokerFacts) misroutingSigns() []sign {
 	var out []sign
-	for _, look := range []func(*brokerFacts) (sign, bool){signRebootstrap, signNotLeader, signFilling, signFull} {
+	for _, look := range []func(*brokerFacts) (sign, bool){signRebootstrap, signNotLeader, signFilling, signFull, signUnevicted} {
 		if s, ok := look(b); ok {
 			out = append(out, s)
 		}
@@ -158,6 +159,23 @@ func signFull(b *brokerFacts) (sign, bool) {
 	words := fmt.Sprintf("%s on several brokers, while at most %s a session and the cache holds %s", plural(e, "session error", "session errors"), plural(c.demand.high, "client needs", "clients need"), count(c.capacity))
 	return sign{words, b.cite(SignalErrors70, words), true}, true
 }
+
+// signUnevicted: a broker forgets a session when it evicts it or starts. Errors
+// apart from restarts, on several brokers that evicted nothing, are for sessions
+// that live on another broker. Once the cache is full of what the retries left,
+// they stop: clients get no session any more (measured: 47 and 79 errors, then
+// none, with 80 slots and 8 clients).
+func signUnevicted(b *brokerFacts) (sign, bool) {
+	e := total(b.sustained())
+	if e < unevictedErrors || b.alone() || !b.counter(SignalEvictions).noStep(b.f.cacheFrom()) || !b.cache().full(b.f.l) {
+		return sign{}, false
+	}
+	words := plural(e, "session error", "session errors") + " on several brokers, and no session was evicted"
+	return sign{words, b.cite(SignalErrors70, words), false}, true
+}
+
+// unevictedErrors is more than the stragglers of a restart give.
+const unevictedErrors = 10
 
 func misrouted(b *brokerFacts, signs []sign) Outcome {
 	e, w := total(b.sustained()), b.f.cacheWindow()

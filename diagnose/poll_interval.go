@@ -45,6 +45,8 @@ func pollIntervalView(l *loss) view {
 		return match(c, "the same member id came back and nobody was refused: it had left by itself, as a KIP-848 client does past its poll limit")
 	case l.overslept() == isNo:
 		return exclude(c, "its own metrics show at most "+seconds(l.client.poll)+" between two polls; its limit is "+limit)
+	case l.leftLate():
+		return leave(c, "its poll limit ran out as well, in a rebalance that the group waited for it in")
 	case l.leaderByRecords() && l.leave.answer != isYes:
 		return leave(c, l.outwaitedWords())
 	case l.overslept() == isYes && l.longEnoughForPoll():

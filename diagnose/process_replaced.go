@@ -45,6 +45,8 @@ func processReplacedView(l *loss) view {
 		return exclude(c, "it was still listed for "+seconds(l.wait.held)+" of a rebalance, longer than its session timeout: its process lived")
 	case l.staticOverslept():
 		return exclude(c, "it was silent for far longer than its session timeout, so its process lived")
+	case l.tookOver() && l.coord.kind == coordFrozen:
+		return exclude(c, "its coordinator stood still before: clients that gave up on it come back with a new member id beside the old one")
 	case l.tookOver() && l.beside != "":
 		return match(c, "a new member of the same client id was listed beside it before it was dropped, and nobody called with the old member id")
 	case l.tookOver():

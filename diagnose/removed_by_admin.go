@@ -39,6 +39,8 @@ func removedByAdminView(l *loss) view {
 		return match(c, fmt.Sprintf("%d members were taken out by %s, and they called with their old member ids afterwards", l.together, plural(l.leave.n, "LeaveGroup request", "LeaveGroup requests")))
 	case l.leave.answer == isYes && called:
 		return match(c, "it was taken out by a LeaveGroup request and called with its old member id afterwards")
+	case l.batch() && l.leftAtOnce() && !l.sil.idle:
+		return match(c, fmt.Sprintf("%d members were taken out at once by %s; clients that close send one each", l.together, plural(l.leave.n, "LeaveGroup request", "LeaveGroup requests")))
 	case l.batch():
 		return leave(c, fmt.Sprintf("%d members were taken out by %s", l.together, plural(l.leave.n, "LeaveGroup request", "LeaveGroup requests")))
 	case l.leave.answer == isYes && l.together > 1 && l.survivors == 0:

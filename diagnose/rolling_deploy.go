@@ -45,6 +45,8 @@ func rollingDeployView(l *loss) view {
 		return exclude(c, "it had been silent for "+l.sil.words()+" before the drop; a client that is closed commits and leaves at once")
 	case l.heldUp() && l.leave.answer != isYes:
 		return leave(c, "it was dropped at the end of a rebalance that had waited for it for "+seconds(l.wait.held)+"; some clients commit while a callback of theirs blocks")
+	case l.leftAtOnce() && l.batch():
+		return leave(c, fmt.Sprintf("%d members left at once with %s; clients that close send one each", l.together, plural(l.leave.n, "LeaveGroup request", "LeaveGroup requests")))
 	case l.leftAtOnce() && !l.sil.idle:
 		return match(c, "it left within "+l.sil.words()+" of its last commit, sooner than any timeout")
 	case l.leftLate():
