@@ -32,6 +32,7 @@ type corpusCase struct {
 	Telemetry   string         `json:"telemetry"`
 	Set         string         `json:"set"`
 	Produced    []string       `json:"produced"`
+	Fault       any            `json:"fault"`
 	Seed        uint64         `json:"seed"`
 	Parameters  map[string]any `json:"parameters"`
 

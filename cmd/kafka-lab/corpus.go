@@ -90,7 +90,7 @@ func (f filing) file(out io.Writer, dir string) error {
 }
 
 func (f filing) look(out io.Writer, dir string, t lab.Truth, l lab.Look) error {
-	evidence, err := packed(filepath.Join(dir, l.Evidence))
+	raw, err := packed(filepath.Join(dir, l.Evidence))
 	if err != nil {
 		return err
 	}
@@ -109,7 +109,7 @@ func (f filing) look(out io.Writer, dir string, t lab.Truth, l lab.Look) error {
 		return fmt.Errorf("making the case's folder: %w", err)
 	}
 	if err := errors.Join(
-		os.WriteFile(filepath.Join(to, "evidence.json.gz"), evidence, 0o644),
+		os.WriteFile(filepath.Join(to, "evidence.json.gz"), raw, 0o644),
 		os.WriteFile(filepath.Join(to, "case.json"), append(meta, '\n'), 0o644),
 	); err != nil {
 		return fmt.Errorf("writing the case: %w", err)
@@ -133,6 +133,7 @@ func (f filing) meta(run string, t lab.Truth, l lab.Look) score.Meta {
 		Truth:      "The lab injected " + t.Scenario + "; see parameters.",
 		Class:      diagnose.Class(t.Class),
 		Set:        f.set,
+		Fault:      faultOf(t),
 		Parameters: map[string]any{"run": run, "moment": l.Moment, "scenario": t.Scenario, "version": t.Version, "protocol": t.Protocol, "client": t.Client},
 	}
 	if t.How != "" {
@@ -159,19 +160,14 @@ func packed(path string) ([]byte, error) {
 		return nil, fmt.Errorf("reading evidence: %w", err)
 	}
 	if strings.HasSuffix(path, ".gz") {
-		z, err := gzip.NewReader(bytes.NewReader(raw))
-		if err != nil {
-			return nil, fmt.Errorf("reading evidence: %w", err)
-		}
-		if raw, err = io.ReadAll(io.LimitReader(z, diagnose.MaxEvidenceBytes+1)); err != nil {
+		if raw, err = unpacked(raw); err != nil {
 			return nil, fmt.Errorf("reading evidence: %w", err)
 		}
 	}
 	if _, err := diagnose.Decode(raw); err != nil {
 		return nil, err
 	}
-	var b bytes.Buffer
-	var small bytes.Buffer // a tenth smaller without indentation, even packed
+	var small, b bytes.Buffer // a tenth smaller without indentation, even packed
 	if err := json.Compact(&small, raw); err != nil {
 		return nil, fmt.Errorf("packing evidence: %w", err)
 	}
@@ -184,4 +180,12 @@ func packed(path string) ([]byte, error) {
 		return nil, fmt.Errorf("packing evidence: %w", err)
 	}
 	return b.Bytes(), nil
+}
+
+func unpacked(raw []byte) ([]byte, error) {
+	z, err := gzip.NewReader(bytes.NewReader(raw))
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(io.LimitReader(z, diagnose.MaxEvidenceBytes+1))
 }

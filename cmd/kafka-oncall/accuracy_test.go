@@ -143,8 +143,9 @@ count as tuned on; %d were held out. %s
   alternative, and the two [cannot be told apart](#what-cannot-be-told-apart) with the sources of
   that case. An undecided verdict is right only if every candidate that it names is of that kind.
 - **Macro-F1**: the mean over the classes that are true in the set, so that rare ones count as much.
-- **Grounded**: right, and the finding cites something that the fault itself moved: listed in the
-  case, else by class and subject. It does not check single records of a group.
+- **Grounded**: right, and the finding cites something that the fault itself moved. In the group runs of
+  the lab that is a record, commit or look from the fault on, a counter that the lab saw rise, or the client
+  that was hit; in other cases what the case lists, else the signs of its class on its subject.
 - **Wrong and confirmed**: another class, said without a doubt. The one mistake that costs a night.
 - **Deciding source missing**: cases that were made to lack what would decide. Doubt is the right
   answer there and counts as wrong unless the pair is listed below; they are in no other figure.

@@ -50,6 +50,8 @@ type Meta struct {
 	// Produced are the paths into the evidence that the injector moved; without
 	// it [Produced] has those of the class.
 	Produced []string `json:"produced,omitempty"`
+	// Fault is what the lab did; it goes before the marks of the class.
+	Fault *Fault `json:"fault,omitempty"`
 	// Seed and Parameters made a synthetic case, or a recorded run.
 	Seed       uint64         `json:"seed,omitempty"`
 	Parameters map[string]any `json:"parameters,omitempty"`

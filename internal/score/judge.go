@@ -53,12 +53,21 @@ func Judge(c Case, l diagnose.Limits) Judgement {
 	case excused(c, f):
 		j.Right, j.Alternative = true, true
 	}
-	produced := c.Produced
-	if len(produced) == 0 {
-		produced = Produced(j.Truth, c.Evidence)
-	}
+	produced := c.produced()
 	j.Grounded = j.Right && (len(produced) == 0 || cites(f, produced))
 	return j
+}
+
+// produced are the paths of what was injected: as the case lists them, as the lab
+// wrote them down, or else what the fault of its class moves.
+func (c Case) produced() []string {
+	switch {
+	case len(c.Produced) > 0:
+		return c.Produced
+	case c.Fault != nil:
+		return c.Fault.Traces(c.Evidence)
+	}
+	return Produced(c.True(), c.Evidence)
 }
 
 func (c Case) judgement(found diagnose.Class) Judgement {
