@@ -91,8 +91,11 @@ func (f lintFlags) options() (lint.Options, error) {
 		if err != nil {
 			return o, usage("--kafka-version: %w", err)
 		}
-		if v.Before(2, 0) || !v.Before(10, 0) {
+		switch newest := lint.Newest(); {
+		case v.Before(2, 0):
 			return o, usage("--kafka-version %s: wants 2.0 or newer", f.version)
+		case v.Major > newest.Major:
+			return o, usage("--kafka-version %s: not a version that is known here; the newest is %s", f.version, newest)
 		}
 		o.Version = v
 	}

@@ -39,6 +39,9 @@ func (c *checker) slots(s scope) {
 	}
 	const source = "KAFKA-9401: 8 shards of slots ÷ 8 since 3.8; class FetchSessionCache"
 	switch {
+	case sizing.CacheBytes(float64(n), sizing.PartitionsAssumed) > anyHeap:
+		c.add(Warning, x, note{check: "fetch-slots", message: fmt.Sprintf("a cache of that size would take about %s of heap (%d × (270 B + %d partitions × 97 B)), more than any broker has. It grows with its sessions: clients that leak them then end the broker with OutOfMemoryError, where a smaller cache would throw the oldest out", heap(float64(n)), n, sizing.PartitionsAssumed), fix: "the sessions of your consumers and followers with some room; 1000 is the default", source: "measured: 270 B a session and 97 B a cached partition"})
+		return
 	case n == 0:
 		c.add(Warning, x, note{check: "fetch-slots", message: "0 slots switch fetch sessions off: every fetch of every client and follower is a full one", fix: "delete the line: the default is 1,000", source: "KIP-227"})
 		return
@@ -56,9 +59,13 @@ func (c *checker) slots(s scope) {
 		if n > sizing.PlatformSlots {
 			more = fmt.Sprintf(" Some platforms refuse more than %d (Aiven).", sizing.PlatformSlots)
 		}
-		c.add(Advice, x, note{check: "fetch-slots", message: fmt.Sprintf("a full cache takes about %s of heap (%d × (270 B + %d partitions × 97 B)). Use the same value on all brokers.%s It is read at start: a change needs a rolling restart, and each restarted broker gives every consumer one FETCH_SESSION_ID_NOT_FOUND", heap(float64(n)), n, sizing.PartitionsAssumed, more), source: "measured on 4.4.0; not in DynamicBrokerConfig"})
+		c.add(Advice, x, note{check: "fetch-slots", message: fmt.Sprintf("a full cache takes about %s of heap (%d × (270 B + %d partitions × 97 B)). Use the same value on all brokers.%s It is read at start: a change needs a rolling restart. When the leadership of a restarted broker comes back, consumers with a session and partitions there get one FETCH_SESSION_ID_NOT_FOUND each; after a kill hardly any do", heap(float64(n)), n, sizing.PartitionsAssumed, more), source: "measured on 4.4.0; not in DynamicBrokerConfig"})
 	}
 }
+
+// anyHeap is more heap than a broker is given: from 32 GB on, Java's references
+// double in size (the limit of compressed pointers).
+const anyHeap = 32e9
 
 func roundUp8(n int64) int64 { return int64(sizing.Slots(float64(n))) }
 

@@ -2,8 +2,9 @@ package lint
 
 import (
 	"fmt"
+	"math"
+	"strconv"
 	"strings"
-	"time"
 
 	"github.com/kafka-oncall/kafka-oncall/internal/sizing"
 	"github.com/kafka-oncall/kafka-oncall/playbooks"
@@ -58,8 +59,21 @@ func (c *checker) protocol(s scope) {
 		if name == "partition.assignment.strategy" {
 			fix = "delete the line; group.remote.assignor picks the broker's assignor"
 		}
-		message := "with group.protocol=consumer the client refuses to start (Kafka 4.x, librdkafka) or ignores it (3.9): the broker decides"
-		c.add(Error, x, note{check: "group-protocol", message: message, fix: fix, source: "KIP-848; measured on kafka-clients 3.9.2 and 4.4.0, librdkafka 2.16"})
+		c.add(Error, x, note{check: "group-protocol", message: "with group.protocol=consumer " + c.sparedBy(s) + ": the broker decides", fix: fix, source: "KIP-848; measured on kafka-clients 3.9.2 and 4.4.0, librdkafka 2.16"})
+	}
+}
+
+// sparedBy says what the reader of the file does with a key that is the broker's.
+func (c *checker) sparedBy(s scope) string {
+	switch {
+	case s.kind == Librdkafka:
+		return "librdkafka refuses to start"
+	case c.o.Version.Before(4, 0):
+		return fmt.Sprintf("a client of %s ignores it", c.o.Version)
+	case c.o.Version.Known():
+		return fmt.Sprintf("a client of %s refuses to start", c.o.Version)
+	default:
+		return "the client refuses to start (Kafka 4.x) or ignores it (3.9)"
 	}
 }
 
@@ -70,8 +84,9 @@ func (c *checker) heartbeats(s scope) {
 		return
 	}
 	beat, sess := s.number(heartbeat, c.o.Version), s.number(session, c.o.Version)
-	limit := int64(sizing.MaxHeartbeat(float64(sess)))
-	sum := fmt.Sprintf("%s of %s ÷ 3 = %s, and %s is %s", session, millis(sess), millis(limit), heartbeat, millis(beat))
+	held, of := c.heldSession(sess)
+	limit := int64(sizing.MaxHeartbeat(float64(held)))
+	sum := fmt.Sprintf("%s of %s ÷ 3 = %s, and %s is %s", session, of, millis(limit), heartbeat, millis(beat))
 	fix := fmt.Sprintf("%s=%d or less", heartbeat, limit)
 	if limit < 1 {
 		fix = ""
@@ -80,15 +95,37 @@ func (c *checker) heartbeats(s scope) {
 	switch {
 	case beat < 0:
 		c.add(Error, at, note{check: "heartbeat-ratio", message: "the client refuses to start: a heartbeat interval is not negative", source: source + " (measured on 4.4.0)"})
-	case sess < c.o.Bounds.MinMS || sess > c.o.Bounds.MaxMS:
-		return // said by the bounds, and the numbers will change
+	case beat <= limit:
+	case sess < held: // a unit forgotten: whether the client starts is no question yet
+		c.add(Warning, at, note{check: "heartbeat-ratio", message: fewBeats + sum, fix: fix, source: source})
 	case beat >= sess && s.kind == Librdkafka:
 		c.add(Error, at, note{check: "heartbeat-ratio", message: "no heartbeat is sent within a session, so the member is thrown out again and again: " + sum, fix: fix, source: "librdkafka 2.16 accepts it (measured)"})
 	case beat >= sess:
 		c.add(Error, at, note{check: "heartbeat-ratio", message: "the client refuses to start, a heartbeat must come within the session: " + sum, fix: fix, source: source + " (measured on 4.4.0)"})
-	case beat > limit:
-		c.add(Warning, at, note{check: "heartbeat-ratio", message: fmt.Sprintf("fewer than 3 heartbeats fit a session, so one or two lost ones cost the membership: %s", sum), fix: fix, source: source})
+	default:
+		c.add(Warning, at, note{check: "heartbeat-ratio", message: fewBeats + sum, fix: fix, source: source})
 	}
+}
+
+const fewBeats = "fewer than 3 heartbeats fit a session, so one or two lost ones cost the membership: "
+
+// leastSession is Kafka's default of group.min.session.timeout.ms. What is below
+// it was meant in seconds, or has a unit that is not read.
+const leastSession = 6000
+
+// heldSession is the session timeout that a heartbeat is held against, and its
+// words. Where the broker refuses the file's, which the bounds say, it is the one
+// that the file will have once that is mended.
+func (c *checker) heldSession(sess int64) (int64, string) {
+	b := c.o.Bounds
+	switch {
+	case sess > b.MaxMS:
+		return b.MaxMS, millis(b.MaxMS) + ", the most that the broker allows,"
+	case sess < b.MinMS && sess < leastSession:
+		held := max(b.MinMS, 45000)
+		return held, millis(held) + ", which the broker allows,"
+	}
+	return sess, millis(sess)
 }
 
 // sessionBounds holds the session timeout against the broker's limits.
@@ -122,7 +159,7 @@ func (c *checker) sessionLength(s scope, worker bool) {
 		return
 	}
 	sess, beat, poll := s.number(session, c.o.Version), s.number(heartbeat, c.o.Version), s.number(interval, c.o.Version)
-	if s.set[session] != nil && sess >= c.o.Bounds.MinMS {
+	if s.set[session] != nil && sess >= min(c.o.Bounds.MinMS, leastSession) {
 		pause := int64(sizing.PauseNeeded(float64(sess), float64(beat)))
 		switch {
 		case sess < 10000:
@@ -205,12 +242,20 @@ func (c *checker) pollBudget(s scope) {
 		// Its classic consumer hands out one message a call.
 		n, name = 1, "1 message a call"
 	}
+	if n < 1 {
+		return // said by the bounds
+	}
 	took := n * each
-	sum := fmt.Sprintf("%s × %s = %s, %.0f %% of %s = %s", name, perRecord(c.o.PerRecord), playbooks.Seconds(took), 100*took/limit, interval, playbooks.Seconds(limit))
-	fits := fmt.Sprintf("%s would stay within half of it (%s ÷ 2 ÷ %s)", playbooks.Count(int(fit), "record"), playbooks.Seconds(limit), perRecord(c.o.PerRecord))
-	fix := fmt.Sprintf("%s=%.0f: it stays within half of %s (%s ÷ 2 ÷ %s)", records, fit, interval, playbooks.Seconds(limit), perRecord(c.o.PerRecord))
+	sum := fmt.Sprintf("%s × %s = %s, %s of %s = %s", name, span(each), span(took), percent(took/limit), interval, span(limit))
+	fits := fmt.Sprintf("%s would stay within half of it (%s ÷ 2 ÷ %s)", playbooks.Count(int(fit), "record"), span(limit), span(each))
+	fix := fmt.Sprintf("%s=%.0f: it stays within half of %s (%s ÷ 2 ÷ %s)", records, fit, interval, span(limit), span(each))
 	if fit < 1 || s.kind == Librdkafka {
-		fix = fmt.Sprintf("%s=%.0f or more (%s × 2), or take the work off the thread that polls", interval, 2*max(each, took)*1000, playbooks.Seconds(max(each, took)))
+		// One record a poll: a longer limit for all of a batch could be more than
+		// Kafka's int holds.
+		fix = fmt.Sprintf("%s=%.0f or more (%s × 2), or take the work off the thread that polls", interval, math.Ceil(2*each*1000), span(each))
+		if n > 1 {
+			fix = fmt.Sprintf("%s=1 and ", records) + fix
+		}
 	}
 	n1 := note{check: "poll-budget", source: "KIP-62; half of the limit is kept for slow batches"}
 	switch {
@@ -229,7 +274,26 @@ func (c *checker) pollBudget(s scope) {
 	}
 }
 
-func perRecord(d time.Duration) string { return playbooks.Seconds(d.Seconds()) }
+// span writes a time whose factors a reader multiplies: below a second with four
+// digits, and never 0 for what is more.
+func span(seconds float64) string {
+	digits := func(n float64) string { return strconv.FormatFloat(n, 'g', 4, 64) }
+	switch {
+	case seconds <= 0 || seconds >= 0.9999:
+		return playbooks.Seconds(seconds)
+	case seconds < 1e-3:
+		return digits(seconds*1e6) + " µs"
+	default:
+		return digits(seconds*1e3) + " ms"
+	}
+}
+
+func percent(share float64) string {
+	if share > 0 && share < 0.005 {
+		return "less than 1 %"
+	}
+	return fmt.Sprintf("%.0f %%", 100*share)
+}
 
 // producer looks at the one sum that a producer refuses.
 func (c *checker) producer(s scope) {

@@ -28,7 +28,7 @@ func Checks() []CheckInfo {
 		{"static-member", "what `group.instance.id` costs: one id for several processes, and when a lost one is noticed", "KIP-345: no LeaveGroup, so poll limit plus session timeout"},
 		{"group-protocol", "`group.protocol=consumer` beside settings that the broker decides", "KIP-848: Kafka 4.x clients and librdkafka refuse to start, 3.9 ignores them (measured)"},
 		{"poll-budget", "with `--per-record`: `max.poll.records` × time a record against `max.poll.interval.ms`", "over the limit the member leaves in the middle of the batch; over half of it, one slow call makes it leave (KIP-62)"},
-		{"fetch-slots", "`max.incremental.fetch.session.cache.slots`: below 8 or 0, no multiple of 8, below the default; heap and restart of a larger one", "8 shards of slots ÷ 8 since 3.8 (KAFKA-9401); 270 B a session and 97 B a partition (measured on 4.4.0)"},
+		{"fetch-slots", "`max.incremental.fetch.session.cache.slots`: below 8 or 0, no multiple of 8, below the default, more than any heap; heap and restart of a larger one", "8 shards of slots ÷ 8 since 3.8 (KAFKA-9401); 270 B a session and 97 B a partition (measured on 4.4.0)"},
 		{"broker-bounds", "a broker's limits that keep clients with default settings out, or that the broker refuses itself", "class `GroupCoordinator`, `KafkaConfig` (measured on 3.9.2 and 4.4.0)"},
 	}
 }

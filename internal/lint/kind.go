@@ -63,7 +63,7 @@ type Doc struct {
 }
 
 // Parse reads a file. An empty kind is told from the keys. The error is a
-// *properties.Error, or says that the kind cannot be told.
+// *properties.Error, [ErrEmpty], or says that the kind cannot be told.
 func Parse(name string, data []byte, kind Kind) (*Doc, error) {
 	if kind != "" && !slices.Contains(Kinds(), kind) {
 		return nil, fmt.Errorf("the kind %q is not known", kind)
@@ -82,6 +82,9 @@ func Parse(name string, data []byte, kind Kind) (*Doc, error) {
 	if err != nil {
 		return nil, err
 	}
+	if len(entries) == 0 {
+		return nil, ErrEmpty
+	}
 	d := &Doc{Name: name, Kind: kind}
 	for _, e := range entries {
 		d.settings = append(d.settings, newSetting(kind, e))
@@ -91,6 +94,9 @@ func Parse(name string, data []byte, kind Kind) (*Doc, error) {
 
 // ErrKind says that no key of a file belongs to Kafka.
 var ErrKind = errors.New("no key of Kafka or librdkafka stands in it, so its kind cannot be told: check the name, or say --kind")
+
+// ErrEmpty says that a file has no setting at all, so that nothing was checked.
+var ErrEmpty = errors.New("holds no setting: it is empty, or all of it is comments. Check the name, or the command that writes it")
 
 // tell names the kind by keys that only one of them has.
 func tell(data []byte) (Kind, error) {
@@ -128,7 +134,7 @@ func tellEntries(entries []properties.Entry) (Kind, error) {
 	case most > 0:
 		return best, nil
 	case len(entries) == 0:
-		return Java, nil
+		return "", ErrEmpty
 	default:
 		return "", ErrKind
 	}

@@ -103,13 +103,21 @@ func TestChecks(t *testing.T) {
 		{"delivery too short", Java, v(4, 0), "acks=all\ndelivery.timeout.ms=30000", []string{"2 error request-timeout"}, []string{"delivery.timeout.ms=30005"}},
 		{"just long enough before 4.0", Java, v(3, 9), "acks=all\ndelivery.timeout.ms=30000", nil, nil},
 		{"KIP-848 with client timeouts", Java, Options{}, "group.protocol=consumer\nsession.timeout.ms=45000\nheartbeat.interval.ms=90000", []string{"2 error group-protocol", "3 error group-protocol"}, []string{"the broker decides"}},
+		{"KIP-848, ignored", Java, v(3, 9), "group.protocol=consumer\nsession.timeout.ms=45000", []string{"2 error group-protocol"}, []string{"a client of 3.9 ignores it: the broker"}},
+		{"KIP-848, refused", Java, v(4, 0), "group.protocol=consumer\nsession.timeout.ms=45000", []string{"2 error group-protocol"}, []string{"a client of 4.0 refuses to start: the broker"}},
+		{"KIP-848, librdkafka", Librdkafka, v(3, 9), "group.protocol=consumer\nsession.timeout.ms=45000", []string{"2 error group-protocol"}, []string{"consumer librdkafka refuses to start: the broker"}},
 		{"KIP-848 too early", Java, v(3, 6), "group.protocol=CONSUMER", []string{"1 warning newer-key", "1 error group-protocol"}, nil},
 		{"static member", Java, Options{}, "group.instance.id=a", []string{"1 advice static-member", "1 advice static-member"}, nil},
 		{"static member of the pod", Java, Options{}, "group.instance.id=${POD}", []string{"1 advice static-member"}, []string{"5 min + 45 s = 5 min 45 s"}},
 
 		// Poll budget.
 		{"fits", Java, per(50 * time.Millisecond), "group.id=g", []string{"1 advice poll-budget"}, []string{"500 records × 50 ms = 25 s, 8 % of max.poll.interval.ms = 5 min", "3,000 records"}},
-		{"no line to point at", Java, per(50 * time.Millisecond), "", []string{"0 advice poll-budget"}, nil},
+		{"no line to point at", Java, per(50 * time.Millisecond), "client.id=c", []string{"0 advice poll-budget"}, nil},
+		{"negative records", Java, per(50 * time.Millisecond), "max.poll.records=-1", []string{"1 error bad-value"}, nil},
+		{"an hour a record", Java, per(time.Hour), "group.id=g", []string{"1 error poll-budget"}, []string{"max.poll.records=1 and max.poll.interval.ms=7200000 or more (1 h × 2)"}},
+		{"a record at a time already", Java, per(time.Hour), "max.poll.records=1", []string{"1 error poll-budget"}, []string{"off the thread"}},
+		{"a microsecond", Java, per(time.Microsecond), "group.id=g", []string{"1 advice poll-budget"}, []string{"500 records × 1 µs = 500 µs, less than 1 %"}},
+		{"no whole millisecond", Java, per(1500 * time.Microsecond), "group.id=g", []string{"1 advice poll-budget"}, []string{"500 records × 1.5 ms = 750 ms"}},
 		{"more than half", Java, per(400 * time.Millisecond), "group.id=g", []string{"1 warning poll-budget"}, []string{"3 min 20 s", "max.poll.records=370"}},
 		{"too much", Java, per(50 * time.Millisecond), "max.poll.records=10000", []string{"1 error poll-budget"}, []string{"10,000 records × 50 ms = 8 min 20 s, 167 %", "max.poll.records=3000"}},
 		{"not one record fits", Java, per(10 * time.Minute), "group.id=g", []string{"1 error poll-budget"}, []string{"off the thread"}},
@@ -130,7 +138,8 @@ func TestChecks(t *testing.T) {
 		{"a rest is lost", Broker, v(3, 8), "max.incremental.fetch.session.cache.slots=2001", []string{"1 warning fetch-slots", "1 advice fetch-slots"}, []string{"2001 slots hold 2000", "=2008"}},
 		{"no rest before shards", Broker, v(3, 7), "max.incremental.fetch.session.cache.slots=2001", []string{"1 advice fetch-slots"}, []string{"rolling restart"}},
 		{"many slots", Broker, Options{}, "max.incremental.fetch.session.cache.slots=16000", []string{"1 advice fetch-slots"}, []string{"81.9 MB", "Aiven"}},
-		{"the largest int", Broker, Options{}, "max.incremental.fetch.session.cache.slots=2147483647", []string{"1 warning fetch-slots", "1 advice fetch-slots"}, []string{"=2147483640"}},
+		{"beyond any heap", Broker, Options{}, "max.incremental.fetch.session.cache.slots=2147483647", []string{"1 warning fetch-slots"}, []string{"11 TB of heap", "OutOfMemoryError"}},
+		{"in the largest heap", Broker, Options{}, "max.incremental.fetch.session.cache.slots=6240000", []string{"1 advice fetch-slots"}, nil},
 		{"negative slots", Broker, Options{}, "max.incremental.fetch.session.cache.slots=-1", []string{"1 error bad-value"}, nil},
 		{"nobody can join", Broker, Options{}, "group.min.session.timeout.ms=9000\ngroup.max.session.timeout.ms=8000", []string{"1 error broker-bounds"}, []string{"no classic consumer can join"}},
 		{"the default session is refused", Broker, Options{}, "group.max.session.timeout.ms=30000", []string{"1 error broker-bounds"}, []string{"45 s cannot join"}},
@@ -163,6 +172,36 @@ func TestChecks(t *testing.T) {
 	}
 	if len(found) > 0 {
 		t.Errorf("checks that are not listed: %v", found)
+	}
+}
+
+// A broker's file beside a client's adds findings and takes none away.
+func TestCompanyTakesNothingAway(t *testing.T) {
+	for lines, want := range map[string]string{
+		"session.timeout.ms=45000\nheartbeat.interval.ms=20000": "heartbeat.interval.ms=10000 or less",
+		"session.timeout.ms=45000\nheartbeat.interval.ms=45000": "refuses to start",
+		"session.timeout.ms=9000\nheartbeat.interval.ms=4000":   "heartbeat.interval.ms=3000 or less",
+		"session.timeout.ms=9000\nheartbeat.interval.ms=3000":   "can cost the membership",
+	} {
+		alone := run(t, Java, Options{}, strings.Split(lines, "\n")...)
+		for _, b := range []Bounds{{6000, 30000, "b"}, {60000, 1800000, "b"}} {
+			both := run(t, Java, Options{Bounds: b}, strings.Split(lines, "\n")...)
+			for _, f := range alone {
+				if !slices.ContainsFunc(both, func(x Finding) bool { return x.Check == f.Check && x.Line == f.Line && x.Severity == f.Severity }) {
+					t.Errorf("%q beside %+v: no %s", lines, b, f.Check)
+				}
+			}
+			if b.MaxMS == 30000 && !strings.Contains(fmt.Sprint(both), want) {
+				t.Errorf("%q beside %+v: %+v, want %s", lines, b, both, want)
+			}
+		}
+	}
+	bounds, ratio := false, false
+	for _, f := range run(t, Java, Options{Bounds: Bounds{6000, 30000, "b"}}, "session.timeout.ms=45000", "heartbeat.interval.ms=20000") {
+		bounds, ratio = bounds || f.Check == "session-bounds", ratio || f.Check == "heartbeat-ratio"
+	}
+	if !bounds || !ratio {
+		t.Errorf("bounds %v, ratio %v; want both", bounds, ratio)
 	}
 }
 
@@ -216,7 +255,6 @@ func TestKindIsToldFromTheKeys(t *testing.T) {
 		"application.id=a\nbootstrap.servers=b\nnum.stream.threads=2":              Streams,
 		"bootstrap.servers=b\ngroup.id=c\nconfig.storage.topic=x\nkey.converter=k": Connect,
 		"spring.kafka.bootstrap-servers=a\nserver.port=1":                          Spring,
-		"# nothing\n": Java,
 	} {
 		d, err := Parse("f", []byte(text), "")
 		if err != nil || d.Kind != want {
@@ -226,6 +264,13 @@ func TestKindIsToldFromTheKeys(t *testing.T) {
 	for _, text := range []string{"a=1\nb=2", "hello world"} {
 		if _, err := Parse("f", []byte(text), ""); !errors.Is(err, ErrKind) {
 			t.Errorf("%q: %v", text, err)
+		}
+	}
+	for _, text := range []string{"", "# nothing\n# more\n", "\n\n"} {
+		for _, kind := range []Kind{"", Java, Broker, Librdkafka} {
+			if _, err := Parse("f", []byte(text), kind); !errors.Is(err, ErrEmpty) {
+				t.Errorf("%q as %q: %v", text, kind, err)
+			}
 		}
 	}
 	for text, want := range map[string]string{

@@ -19,7 +19,7 @@ import (
 // ParseAll reads a file of any format: one Doc for a file of keys and values,
 // one for each place with Kafka's settings in a YAML file (yaml_shapes.go knows
 // the places). Docs with Skipped set hold nothing that is checked. The error is
-// a *properties.Error, or says that the kind cannot be told.
+// a *properties.Error, [ErrEmpty], or says that the kind cannot be told.
 func ParseAll(name string, data []byte, kind Kind) ([]*Doc, error) {
 	if kind != "" && !slices.Contains(Kinds(), kind) {
 		return nil, fmt.Errorf("the kind %q is not known", kind)
@@ -174,17 +174,41 @@ type tree struct {
 
 func newTree(root ast.Node) *tree {
 	t := &tree{anchors: map[string][]*ast.AnchorNode{}}
-	ast.Walk(t, root)
+	ast.Walk(&anchorWalk{t: t}, root)
 	return t
 }
 
-// Visit collects the anchors.
-func (t *tree) Visit(n ast.Node) ast.Visitor {
-	if a, ok := n.(*ast.AnchorNode); ok && a.Name != nil {
-		name := a.Name.GetToken().Value
-		t.anchors[name] = append(t.anchors[name], a)
+// anchorWalk collects the anchors of a document.
+type anchorWalk struct {
+	t *tree
+	// within are the anchors around a node.
+	within []*ast.AnchorNode
+}
+
+// Visit takes an anchor, and refuses an alias inside of what it stands for. As an
+// alias follows its anchor, there is no other way to make a circle.
+func (w *anchorWalk) Visit(n ast.Node) ast.Visitor {
+	switch x := n.(type) {
+	case *ast.AnchorNode:
+		if x.Name == nil {
+			return w
+		}
+		name := x.Name.GetToken().Value
+		w.t.anchors[name] = append(w.t.anchors[name], x)
+		return &anchorWalk{t: w.t, within: append(slices.Clip(w.within), x)}
+	case *ast.AliasNode:
+		if x.Value == nil {
+			return w
+		}
+		name := x.Value.GetToken().Value
+		all := w.t.anchors[name]
+		if len(all) > 0 && slices.Contains(w.within, all[len(all)-1]) && w.t.err == nil {
+			line, col := position(x)
+			at, _ := position(all[len(all)-1])
+			w.t.err = &properties.Error{Line: line, Column: col, Message: fmt.Sprintf("*%s stands inside &%s of line %d, so it would hold itself without end", name, name, at)}
+		}
 	}
-	return t
+	return w
 }
 
 // resolve follows anchors, aliases and tags to what they stand for; nil when it

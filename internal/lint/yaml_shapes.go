@@ -272,8 +272,8 @@ func (o *object) search(n ast.Node, label string, depth int) {
 	sure := false
 	for _, p := range o.t.pairs(n) {
 		at := join(label, p.key)
-		if p.key == "spring" && label == "" {
-			continue
+		if label == "" && (p.key == "spring" || p.key == "spring.kafka" || strings.HasPrefix(p.key, "spring.kafka.")) {
+			continue // read as Spring's
 		}
 		s, scalar := o.t.scalar(p.value)
 		switch {

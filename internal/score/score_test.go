@@ -1,6 +1,9 @@
 package score
 
 import (
+	"flag"
+	"os"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -59,6 +62,27 @@ func TestTally(t *testing.T) {
 	}
 }
 
+var update = flag.Bool("update", false, "write golden files")
+
+// The matrix of what cannot be told apart is an excuse for wrong verdicts: any
+// change of it must be seen.
+func TestPairsGolden(t *testing.T) {
+	const file = "testdata/pairs.golden.md"
+	got := PairsTable().Markdown()
+	if *update {
+		if err := os.MkdirAll("testdata", 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil || string(want) != got {
+		t.Errorf("%v\n%s", err, got)
+	}
+}
+
 func TestPairsAreKnownClassesWithASource(t *testing.T) {
 	for _, p := range Pairs() {
 		for _, c := range []diagnose.Class{p.A, p.B} {
@@ -78,6 +102,104 @@ func caseOf(truth diagnose.Class) Case {
 		ID: "orders", Protocol: "classic", Snapshots: []diagnose.GroupSnapshot{{State: "Stable"}},
 		History: diagnose.GroupHistory{Reading: diagnose.Reading{Status: diagnose.StatusOK}, Records: []diagnose.GroupRecord{{Generation: 2}}},
 	}}}}
+}
+
+// aloneOn lets a watcher count the groups on the coordinator.
+func aloneOn(c Case, groups int) Case {
+	c.Evidence.Watcher = diagnose.Watcher{Reading: diagnose.Reading{Status: diagnose.StatusOK}, StableGroups: []diagnose.CoordinatorGroups{{Broker: 0, Stable: groups - 1, Hurt: 1}}}
+	return c
+}
+
+// lost is a case in which b was dropped after it had been silent, beside a
+// survivor that committed every gap; rebalance timeout 12 s, session 6 s. The next
+// owner finds b's partition so much further on.
+func lost(silent, gap time.Duration, further int64) Case {
+	c := caseOf(diagnose.SessionTimeout)
+	at, e, g := t0.Add(-time.Minute), &c.Evidence, &c.Evidence.Groups[0]
+	e.At, e.WindowSeconds = t0, 600
+	part := func(n int32) diagnose.TopicPartition { return diagnose.TopicPartition{Topic: "t", Partition: n} }
+	member := func(id string, n int32) diagnose.RecordMember {
+		return diagnose.RecordMember{ID: id, RebalanceTimeoutMS: 12000, SessionTimeoutMS: 6000, Partitions: []diagnose.TopicPartition{part(n)}}
+	}
+	before, after := at.Add(-time.Minute), member("a", 0)
+	after.Partitions = append(after.Partitions, part(1))
+	g.History.Records = []diagnose.GroupRecord{
+		{At: before, StateAt: before, Generation: 1, Members: []diagnose.RecordMember{member("a", 0), member("b", 1)}},
+		{At: at, StateAt: at, Generation: 2, Members: []diagnose.RecordMember{after}},
+	}
+	commit := func(when time.Time, n int32, offset int64) {
+		g.History.Commits = append(g.History.Commits, diagnose.Commit{At: when, TopicPartition: part(n), Offset: offset})
+	}
+	for when := before.Add(time.Second); when.Before(at); when = when.Add(gap) {
+		commit(when, 0, 10)
+	}
+	commit(at.Add(-silent), 1, 100)
+	commit(at.Add(time.Second), 1, 100+further)
+	slices.SortFunc(g.History.Commits, func(a, b diagnose.Commit) int { return a.At.Compare(b.At) })
+	return c
+}
+
+// Each condition of the matrix has a case on either side.
+func TestPairsHoldOnlyWhereTheyWereMeasured(t *testing.T) {
+	const s, p, w, k = diagnose.SessionTimeout, diagnose.PollInterval, diagnose.ClientUnreachable, diagnose.CoordinatorTrouble
+	clients := func(c Case, n int) Case {
+		c.Evidence.Clients = make([]diagnose.Client, n)
+		c.Evidence.ClientsReading.Status = diagnose.StatusOK
+		return c
+	}
+	noRecords := func(sick ...string) Case {
+		c := caseOf(s)
+		c.Evidence.At, c.Evidence.WindowSeconds, c.Evidence.Groups[0].History = t0, 600, diagnose.GroupHistory{}
+		for _, g := range sick {
+			c.Evidence.Watcher.Losses = append(c.Evidence.Watcher.Losses, diagnose.Loss{Group: g, By: t0.Add(-time.Minute)})
+		}
+		return c
+	}
+	protocol := func(c Case, name string) Case {
+		c.Evidence.Groups[0].Protocol = name
+		for i := range c.Evidence.Groups[0].History.Records {
+			c.Evidence.Groups[0].History.Records[i].Protocol = name
+		}
+		return c
+	}
+	blind := aloneOn(caseOf(s), 1)
+	blind.Evidence.Watcher.Status = diagnose.StatusUnreachable
+	second := aloneOn(caseOf(s), 1)
+	second.Evidence.Groups = append(second.Evidence.Groups, diagnose.Group{ID: "payments"})
+	logs := lost(12400*time.Millisecond, 6*time.Second, 5)
+	logs.Evidence.Logs.Status = diagnose.StatusOK
+	for _, x := range []struct {
+		name string
+		c    Case
+		a, b diagnose.Class
+		want bool
+	}{
+		{"silence beside a slow survivor", lost(12400*time.Millisecond, 6*time.Second, 5), s, p, true},
+		{"the same, with the broker's log", logs, s, p, false},
+		{"the same under KIP-848, which waits for nobody", protocol(lost(12400*time.Millisecond, 6*time.Second, 5), "consumer"), s, p, false},
+		{"silence beside a quick survivor", lost(6*time.Second, time.Second, 5), s, p, false},
+		{"silence past the poll limit beside a quick survivor", lost(16*time.Second, time.Second, 5), s, p, false},
+		{"idle partitions", lost(6*time.Second, time.Second, 0), s, p, true},
+		{"no loss in the records", caseOf(s), s, p, false},
+		{"no records, one sick group", noRecords("orders", "orders"), s, p, false},
+		{"no records, two sick groups", noRecords("orders", "payments"), s, p, true},
+		{"no records under KIP-848", protocol(noRecords("orders"), "consumer"), s, p, true},
+		{"one group on the coordinator", aloneOn(caseOf(s), 1), s, k, true},
+		{"two groups on the coordinator", aloneOn(caseOf(s), 2), s, k, false},
+		{"nobody counted the groups", caseOf(s), s, k, false},
+		{"a watcher that could not", blind, s, k, false},
+		{"a second group described", second, s, k, false},
+		{"one client of the one group", clients(aloneOn(caseOf(w), 1), 1), w, k, true},
+		{"two clients of the one group", clients(aloneOn(caseOf(w), 1), 2), w, k, false},
+		{"one client of one of two groups", clients(aloneOn(caseOf(w), 2), 1), w, k, false},
+		{"a client's metrics tell a frozen process", clients(aloneOn(caseOf(s), 1), 1), s, k, false},
+	} {
+		for _, pair := range [][2]diagnose.Class{{x.a, x.b}, {x.b, x.a}} {
+			if got := sourcesOf(x.c.Evidence, false).inseparable(pair[0], pair[1]); got != x.want {
+				t.Errorf("%s: %v, want %v", x.name, got, x.want)
+			}
+		}
+	}
 }
 
 func TestAlternativeCountsOnlyWhereNobodyCouldTell(t *testing.T) {
@@ -106,7 +228,8 @@ func TestAlternativeCountsOnlyWhereNobodyCouldTell(t *testing.T) {
 		{"client metrics would have told", withClient, finding(diagnose.SessionTimeout, diagnose.Likely, diagnose.ClientUnreachable), false},
 		{"a killed process that may still return", caseOf(diagnose.ProcessGone), finding(diagnose.SessionTimeout, diagnose.Provisional, diagnose.ProcessGone), true},
 		{"one that has been away for long", caseOf(diagnose.ProcessGone), finding(diagnose.SessionTimeout, diagnose.Likely, diagnose.ProcessGone), false},
-		{"a doubt between inseparable causes", caseOf(diagnose.SessionTimeout), finding(diagnose.Undecided, diagnose.Open, diagnose.SessionTimeout, diagnose.ClientUnreachable, diagnose.CoordinatorTrouble), true},
+		{"a doubt between inseparable causes", caseOf(diagnose.SessionTimeout), finding(diagnose.Undecided, diagnose.Open, diagnose.SessionTimeout, diagnose.ClientUnreachable, diagnose.CoordinatorTrouble), false},
+		{"the same, with a single group on the coordinator", aloneOn(caseOf(diagnose.SessionTimeout), 1), finding(diagnose.Undecided, diagnose.Open, diagnose.SessionTimeout, diagnose.ClientUnreachable, diagnose.CoordinatorTrouble), true},
 		{"a doubt with a candidate that could be excluded", caseOf(diagnose.SessionTimeout), finding(diagnose.Undecided, diagnose.Open, diagnose.SessionTimeout, diagnose.ClientUnreachable, diagnose.StrayCommits), false},
 		{"a doubt with one candidate", caseOf(diagnose.SessionTimeout), finding(diagnose.Undecided, diagnose.Open, diagnose.SessionTimeout), false},
 		{"thrashing or routing, nobody counted the clients", blindCache, finding(diagnose.Undecided, diagnose.Open, diagnose.CacheThrash, diagnose.MisroutedSessions), true},

@@ -204,14 +204,13 @@ func PairsTable() Table {
 		if p.Protocol != "" {
 			until += ", protocol " + p.Protocol
 		}
-		if p.Early {
-			until += ", while provisional"
-		}
-		if p.NoDemand {
+		switch {
+		case p.When == NoDemand:
 			until = "any source but the demand"
-		}
-		if p.NoPods {
+		case p.When == NoPods:
 			until = "any source but the pods"
+		case p.When != Always:
+			until += ", " + p.When.Words()
 		}
 		t.Rows = append(t.Rows, []string{string(p.A), string(p.B), until, p.Source})
 	}
