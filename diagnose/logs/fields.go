@@ -30,6 +30,7 @@ var (
 		"#consumer-", `\bname=(\S+#consumer-\d+)`,
 		"client", `client\.?_?id[=:] ?["']?([^\s"',;]+)`,
 		"pod=", `\bpod=(\S+)`,
+		"pod/", `\bpod/([\w.-]+)`,
 	)
 	memberForms = forms(
 		"memberId=", `memberId=['"]?([^',"\s)]+)`,
