@@ -84,12 +84,25 @@ type Finding struct {
 
 // Advice is one step in words, for a finding that rests on log text alone.
 type Advice struct {
-	Title string `json:"title"`
-	Text  string `json:"text"`
+	// Safety is the most that the text asks to touch; empty when it only looks.
+	Safety Safety `json:"safety,omitempty"`
+	Title  string `json:"title"`
+	Text   string `json:"text"`
 	// Avoid says what not to do, Why the reason.
 	Avoid string `json:"avoid,omitempty"`
 	Why   string `json:"why,omitempty"`
 }
+
+// Safety says what an advice touches, in the words of a playbook's step. The zero
+// value touches nothing.
+type Safety string
+
+// What an advice may touch, from the least to the most.
+const (
+	TouchesClient Safety = "change-client"
+	TouchesBroker Safety = "change-broker"
+	Restarts      Safety = "restart"
+)
 
 // Fact looks a fact up by name.
 func (f Finding) Fact(name string) (Fact, bool) {

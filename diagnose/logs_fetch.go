@@ -53,6 +53,8 @@ var (
 
 func (a Advice) with(title, text string) Advice { a.Title, a.Text = title, text; return a }
 
+func (a Advice) touching(x Safety) Advice { a.Safety = x; return a }
+
 // logLeak: one client id opens a session with every fetch.
 func logLeak(c scope) (logVerdict, bool) {
 	for _, i := range c.only(LogFetchNew) {
@@ -64,7 +66,7 @@ func logLeak(c scope) (logVerdict, bool) {
 			class: LeakingClient, subject: nodeSubject(c.nodes(LogFetchUnknown, LogFetchNew)), cites: append([]int{i}, c.only(LogFetchUnknown)...),
 			summary: fmt.Sprintf("Client id %s opened a new fetch session with each of %s (session id 0, epoch 0) and used none of them again. The clients and replica fetchers that report error 70 are its victims.", f.Client, plural(f.Count, "fetch", "fetches")),
 			decides: "the library and version behind that client id",
-			advice: noSlots.with("Mend or upgrade the client "+f.Client,
+			advice: noSlots.touching(TouchesClient).with("Mend or upgrade the client "+f.Client,
 				"Find the process behind this client id and its library. Sarama 1.26.0 and 1.26.1 do this: upgrade to 1.26.2 or newer, or set its protocol version below 1.1 until then."),
 		}, true
 	}
@@ -90,7 +92,7 @@ func logMisrouted(c scope) (logVerdict, bool) {
 		summary: "Sessions die after one to three fetches and both session errors come from the same node: a proxy or load balancer spreads one client's requests over several brokers, so that a broker is asked about a session of another one.",
 		decides: "one consumer that reaches the brokers directly: if it has no errors, it is the path",
 		rest:    []Alternative{{EpochMismatch, "a client that uses one session from two threads looks alike, on one broker"}},
-		advice: noSlots.with("Take one consumer past the proxy",
+		advice: noSlots.touching(TouchesClient).with("Take one consumer past the proxy",
 			"Let one consumer connect to the brokers themselves. If its errors stop, give each broker an address and route of its own, or have the proxy turn sessions off."),
 	}
 	if c.has(LogRebootstrap) {
@@ -113,7 +115,7 @@ func logEpochs(c scope) (logVerdict, bool) {
 		v.summary = fmt.Sprintf("%s within %s, most of them at the first or second fetch of a new session: this is no noise. The client uses its sessions out of step: an old Java client, one consumer used from two threads, or something that repeats requests.", plural(n, "epoch error", "epoch errors"), span(max(d, time.Second)))
 		v.rest = []Alternative{{MisroutedSessions, "a proxy that repeats or spreads requests gives the same error"}}
 		v.decides = "the client's version (below 2.3: KAFKA-8052), and whether a client without a proxy in between is clean"
-		v.advice = noSlots.with("Upgrade kafka-clients to 2.3 or newer", "Read the client's version from its start lines. Below 2.3 upgrade it (KAFKA-8052). On a newer one look for a consumer that two threads share, and for a proxy in between.")
+		v.advice = noSlots.touching(TouchesClient).with("Upgrade kafka-clients to 2.3 or newer", "Read the client's version from its start lines. Below 2.3 upgrade it (KAFKA-8052). On a newer one look for a consumer that two threads share, and for a proxy in between.")
 		return v, true
 	}
 	v.summary = fmt.Sprintf("%s: harmless. A fetch was sent again while the first was being answered, or met a bug of clients below 2.3 (KAFKA-8052); the client opened a new session by itself. No record was lost or read twice.", plural(n, "epoch error", "epoch errors"))
@@ -180,7 +182,7 @@ func logErrors70(c scope) (logVerdict, bool) {
 		v.summary = fmt.Sprintf("%s over %s, again and again for the same clients: live fetch sessions are evicted.", plural(n, "error 70", "errors 70"), span(d))
 		if c.oldBroker() {
 			v.summary += " The broker is older than 2.5, which evicts busy sessions and those of replica fetchers by mistake (KAFKA-9137)."
-			v.advice.Title = "Upgrade the broker"
+			v.advice.Title, v.advice.Safety = "Upgrade the broker", TouchesBroker
 			v.advice.Text = "Brokers below 2.5 never refresh a session's last use (KAFKA-9137), so busy sessions go first, followers' too. Upgrade; until then more slots (max.incremental.fetch.session.cache.slots, a rolling restart) ease it."
 		}
 		return v, true
@@ -316,7 +318,7 @@ func logNoise(c scope) (logVerdict, bool) {
 			class: Quiet, subject: "fetch sessions", cites: c.only(LogFetchNoHandler),
 			summary: "A red herring: \"Unable to find FetchSessionHandler\" is written once a broker when a consumer closes (KAFKA-16029, clients of 3.6). It is no session error.",
 			decides: "the client's version",
-			advice:  noTouch.with("Nothing to do at the brokers", "Upgrade the client when convenient; the message is gone in 3.7."),
+			advice:  noTouch.touching(TouchesClient).with("Nothing to do at the brokers", "Upgrade the client when convenient; the message is gone in 3.7."),
 		}, true
 	case c.has(LogFetchTransport) && !c.groupTrouble():
 		nodes := c.nodes(LogFetchTransport)
@@ -333,5 +335,5 @@ func logNoise(c scope) (logVerdict, bool) {
 
 // groupTrouble: the log also tells of lost membership.
 func (c scope) groupTrouble() bool {
-	return c.has(LogMemberFailed, LogMemberExpired, LogPollTimeout, LogSessionTimedOut, LogHeartbeatUnknown, LogCommitFailed, LogMemberUnknown, LogFenced, LogLeaveSent)
+	return c.has(LogMemberFailed, LogMemberExpired, LogPollTimeout, LogSessionTimedOut, LogHeartbeatUnknown, LogCommitFailed, LogMemberUnknown, LogFenced, LogLeaveSent, LogPartitionsLost, LogCommitNotSent)
 }

@@ -120,9 +120,13 @@ func logCitation(e *Evidence, i int) Citation {
 		words += ", " + plural(x.Count, "line", "lines")
 	}
 	if !x.First.IsZero() {
-		words += ", " + clock(x.First)
+		at := clock
+		if e.LogText.To.Sub(e.LogText.From) > 24*time.Hour {
+			at = dayAndClock
+		}
+		words += ", " + at(x.First)
 		if d := x.Last.Sub(x.First); d > 0 {
-			words += " to " + clock(x.Last)
+			words += " to " + at(x.Last)
 		}
 	}
 	if x.Sample != "" {
@@ -130,6 +134,9 @@ func logCitation(e *Evidence, i int) Citation {
 	}
 	return cite(logPath(i), words, e.Logs)
 }
+
+// dayAndClock is a moment of a log that spans days.
+func dayAndClock(t time.Time) string { return t.UTC().Format("2006-01-02 ") + clock(t) }
 
 func logPath(i int) string { return "logs.findings[" + strconv.Itoa(i) + "]" }
 

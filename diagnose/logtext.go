@@ -115,6 +115,8 @@ const (
 	LogHeartbeatOK       LogKind = "heartbeat-ok"
 	LogHeartbeatCut      LogKind = "heartbeat-cancelled"
 	LogSyncUnknown       LogKind = "sync-unknown-member"
+	LogPartitionsLost    LogKind = "partitions-lost" // given up by a client that is no member any more
+	LogCommitNotSent     LogKind = "commit-not-sent" // by such a client
 	LogCommitFailed      LogKind = "commit-failed"
 	LogAutoCommitFailed  LogKind = "auto-commit-failed"
 	LogMemberUnknown     LogKind = "unknown-member"

@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -99,5 +100,35 @@ func TestLogsBesideACluster(t *testing.T) {
 	e, err := loadEvidence(file)
 	if err != nil || len(src.asked) != 1 || len(e.LogText.Findings) != 1 || !e.Logs.OK() {
 		t.Errorf("%v, asked %d, %+v", err, len(src.asked), e.LogText)
+	}
+}
+
+// A step says what it touches, in words and in JSON: an upgrade or a restart does
+// not only look.
+func TestStepsFromLogsSayWhatTheyTouch(t *testing.T) {
+	const error70 = "[2031-03-01 10:%02d:00,000] INFO [ReplicaFetcher replicaId=1, leaderId=2, fetcherId=0] Node 2 was unable to process the fetch request with (sessionId=7, epoch=9): FETCH_SESSION_ID_NOT_FOUND. (org.apache.kafka.clients.FetchSessionHandler)\n"
+	notCoordinator := strings.Repeat("2031-03-01 10:00:00,000 INFO [Consumer clientId=a, groupId=g] This is not the correct coordinator.\n", 2)
+	old := "2031-03-01 10:00:00,000 app-info version=2.3.0 node=2 version=2.3.0\n"
+	for _, c := range []struct{ log, safety, words string }{
+		{notCoordinator, "restart", "(restarts processes)"},
+		{old + fmt.Sprintf(error70, 1) + fmt.Sprintf(error70, 9), "change-broker", "(changes brokers)"},
+		{pollLog, "change-client", "(changes the client)"},
+		{"nothing\n", "look", "(looks only)"},
+	} {
+		var d struct {
+			Next struct {
+				Safety, Title string
+				View          struct{ Safety string }
+			} `json:"next_step"`
+		}
+		if err := json.Unmarshal([]byte(cliStdin(t, c.log, "diagnose", "--logs", "-", "-o", "json").stdout), &d); err != nil {
+			t.Fatal(err)
+		}
+		if d.Next.Safety != c.safety {
+			t.Errorf("%s: %q, want %q", d.Next.Title, d.Next.Safety, c.safety)
+		}
+		if text := cliStdin(t, c.log, "diagnose", "--logs", "-").stdout; !strings.Contains(text, c.words) {
+			t.Errorf("no %q in:\n%s", c.words, text)
+		}
 	}
 }

@@ -49,7 +49,7 @@ ERROR librdkafka: librdkafka: MAXPOLL [thrd:main]: Application maximum poll inte
 	{"franz-go heartbeat refused, basic logger", `
 [INFO] 2031-03-01 10:00:01.120 heartbeat errored; group: scores, err: UNKNOWN_MEMBER_ID: The coordinator is not aware of this member.
 [INFO] 2031-03-01 10:00:01.121 join returned UnknownMemberID, rejoining without a member id; group: scores
-`, diagnose.SessionTimeout, "Heartbeats"},
+`, diagnose.SessionTimeout, "does not say why"},
 	{"broker 4.x KIP-848 session expiry", `
 [2031-03-01 10:00:05,001] INFO [GroupCoordinator id=1 topic=__consumer_offsets partition=9] [GroupId carts] Member 9tQx3kU0QgKkE0b2Jw3n1Q fenced from the group because the member session expired. (org.apache.kafka.coordinator.group.GroupMetadataManager)
 `, diagnose.SessionTimeout, "Heartbeats"},

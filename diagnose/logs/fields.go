@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/kafka-oncall/kafka-oncall/diagnose"
 )
@@ -30,6 +31,7 @@ var (
 		"#consumer-", `\bname=(\S+#consumer-\d+)`,
 		"client", `client\.?_?id[=:] ?["']?([^\s"',;]+)`,
 		"pod=", `\bpod=(\S+)`,
+		"pod/", `\bpod/([\w.-]+)`,
 	)
 	memberForms = forms(
 		"memberId=", `memberId=['"]?([^',"\s)]+)`,
@@ -82,6 +84,9 @@ func first(all []form, text string) string {
 
 // empty says that a field holds no name.
 func empty(s string) bool {
+	if strings.ContainsRune(s, utf8.RuneError) {
+		return true // a name with broken bytes would be another name
+	}
 	switch strings.Trim(s, "'\".") {
 	case "", "None", "null", "Optional", "Optional.empty", "none", "nil",
 		// Words of prose that stand where a name could.
@@ -97,10 +102,7 @@ const maxName = 249
 
 func bounded(s string) string {
 	s = strings.Trim(s, `'"`)
-	if strings.ContainsAny(s, "=:@ ") {
-		s = discreet(s)
-	}
-	return cut(s, maxName)
+	return cut(discreet(s), maxName)
 }
 
 // fill sets what the line says about who it concerns.

@@ -92,7 +92,7 @@ func NewReader(o Options) *Reader {
 
 // Add reads one input to its end.
 func (r *Reader) Add(in io.Reader) error {
-	b := bufio.NewReaderSize(in, r.o.MaxLine)
+	b := bufio.NewReaderSize(decoded(counted{in, &r.bytes}), r.o.MaxLine)
 	for {
 		line, err := b.ReadSlice('\n')
 		if errors.Is(err, bufio.ErrBufferFull) {
@@ -100,9 +100,7 @@ func (r *Reader) Add(in io.Reader) error {
 			line = nil
 		}
 		for errors.Is(err, bufio.ErrBufferFull) {
-			var more []byte
-			more, err = b.ReadSlice('\n')
-			r.bytes += int64(len(more))
+			_, err = b.ReadSlice('\n')
 		}
 		if len(line) > 0 {
 			r.line(line)
@@ -132,7 +130,6 @@ var openMember = regexp.MustCompile(`Group member \(([^,)]+),.*\):\s*$`)
 
 func (r *Reader) line(raw []byte) {
 	r.lines++
-	r.bytes += int64(len(raw))
 	defer r.remember(raw)
 	if !r.table.matcher.any(raw) {
 		if bytes.Contains(raw, []byte("Group member (")) {
