@@ -397,6 +397,13 @@ func playRollingDeploy(ctx context.Context, r *run) error {
 		if err := r.startMember(k, role, fmt.Sprintf("%s-new", role)); err != nil {
 			return err
 		}
+		// A static member stays listed when it is closed: only the change of its id shows
+		// that the successor took over.
+		if old, ok := k.before.byClient(k.clientID(role)); ok {
+			if err := r.waitDropped(ctx, k, old.MemberID, 40*time.Second); err != nil {
+				return err
+			}
+		}
 		if _, err := r.waitBack(ctx, k, k.clientID(role), len(roles)); err != nil {
 			return err
 		}
