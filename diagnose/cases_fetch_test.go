@@ -290,10 +290,16 @@ func turnoverCases() []synthCase {
 			}()},
 		{class, "no-new-connection", "20 sessions replaced without a new connection, and 32 clients could have waited for a slot", "clients that were refused before take the slots of dead sessions", DeadSessionTurnover, Likely, []Class{LeakingClient},
 			world(stable(1), stable(2), with(4, 0)).evidence()},
-		{class, "near-some-live", "one error in ten evictions", "sessions in use are among them", Undecided, Open, []Class{DeadSessionTurnover},
+		{class, "some-live", "one error in ten evictions: larger clients displace a few sessions in use", "short-lived clients, beside a few with more partitions than the others", DeadSessionTurnover, Likely, nil,
 			func() Evidence {
 				b := with(40, 2)
 				b.events[SignalErrors70] = waves(4, every120(30*time.Second, 10)...)
+				return world(stable(1), stable(2), b).evidence()
+			}()},
+		{class, "near-half-live", "one error in two evictions", "sessions in use are evicted, and too few clients are counted to fill the cache", Undecided, Open, []Class{DeadSessionTurnover},
+			func() Evidence {
+				b := with(40, 2)
+				b.events[SignalErrors70] = waves(20, every120(30*time.Second, 10)...)
 				return world(stable(1), stable(2), b).evidence()
 			}()},
 		{class, "near-demand-80", "demand is 80 % of the capacity", "too many clients for dead sessions to fill the cache", Undecided, Open, []Class{DeadSessionTurnover},

@@ -7,7 +7,7 @@ func deadSessionTurnoverRule() Rule {
 		Class: DeadSessionTurnover,
 		Needs: []Need{NeedBrokerMetrics, NeedSlots, NeedDemand},
 		Conditions: []string{
-			"evictions in the window, and errors 70 ÷ evictions < 0.1: nobody used the evicted sessions",
+			"evictions in the window, and errors 70 ÷ evictions < 0.1: nobody used the evicted sessions; from there to 0.5 a part of them was in use, and thrashing is named as well",
 			"sessions ≥ 95 % of the capacity",
 			"demand < 80 % of the capacity",
 			"no library that opens a session with every fetch is connected, and the sessions came with new connections, as far as those are counted",
@@ -55,8 +55,12 @@ func turnsOver(b *brokerFacts, c cache, t turnover, counted bool) Outcome {
 			b.ID, plural(total(t.evictions), "eviction", "evictions"), span(b.f.cacheWindow()), plural(total(t.errors), "session error", "session errors")),
 	}
 	if t.ceiling {
-		o.Summary = fmt.Sprintf("Short-lived clients leave dead fetch sessions on broker %d faster than they expire: %s in %s, and hardly a session error. Nobody loses a session in use, but newcomers get none and fetch in full.",
-			b.ID, plural(total(t.evictions), "eviction", "evictions"), span(b.f.cacheWindow()))
+		few, loses := "hardly a session error", "Nobody loses"
+		if total(t.errors) >= deadRatio*total(t.evictions) {
+			few, loses = plural(total(t.errors), "session error", "session errors"), "Few lose"
+		}
+		o.Summary = fmt.Sprintf("Short-lived clients leave dead fetch sessions on broker %d faster than they expire: %s in %s, and %s. %s a session in use, but newcomers get none and fetch in full.",
+			b.ID, plural(total(t.evictions), "eviction", "evictions"), span(b.f.cacheWindow()), few, loses)
 	}
 	switch {
 	case c.demand.low < 0:
@@ -74,5 +78,6 @@ func turnsOver(b *brokerFacts, c cache, t turnover, counted bool) Outcome {
 		o.Alternatives = append(o.Alternatives, Alternative{LeakingClient, becauseLeak})
 		o.Decides = "new connections on this broker: about one for each evicted session means short-lived clients, hardly any means a client that leaks"
 	}
+	b.someLive(t, &o)
 	return o
 }

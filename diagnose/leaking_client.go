@@ -45,7 +45,7 @@ func judgeLeak(b *brokerFacts) Outcome {
 	s, leaky := b.leakySoftware()
 	counted := t.connected >= 0
 	switch {
-	case total(b.sustained()) >= deadRatio*opened:
+	case total(b.sustained()) >= b.f.l.LiveRatio*opened:
 		return no("%s beside them: sessions in use are lost", plural(total(b.sustained()), "session error", "session errors"))
 	case !t.stayed && dated && age <= b.f.grace():
 		return no("up for %s: everybody opens a session after a restart", span(age))
@@ -129,5 +129,6 @@ func leaks(b *brokerFacts, c cache, t turnover, opened float64, s Software) Outc
 	if t.connected < 0 {
 		o.Missing = append(o.Missing, "new connections are not exported")
 	}
+	b.someLive(t, &o)
 	return o
 }

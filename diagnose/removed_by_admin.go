@@ -37,6 +37,8 @@ func removedByAdminView(l *loss) view {
 		return prove(c, "it was taken out by a LeaveGroup request sooner than any timeout, and called with its old member id afterwards")
 	case l.batch() && called:
 		return match(c, fmt.Sprintf("%d members were taken out by %s, and they called with their old member ids afterwards", l.together, plural(l.leave.n, "LeaveGroup request", "LeaveGroup requests")))
+	case l.leave.answer == isYes && called && l.stoodStill() == isYes:
+		return leave(c, "its own metrics show that it stood still for "+seconds(l.client.longest())+", which explains the drop; the LeaveGroup request around it may be another client's")
 	case l.leave.answer == isYes && called:
 		return match(c, "it was taken out by a LeaveGroup request and called with its old member id afterwards")
 	case l.batch() && l.leftAtOnce() && !l.sil.idle:
