@@ -226,7 +226,7 @@ func logCoordinator(c, whole scope) (logVerdict, bool) {
 		v.advice = Advice{Safety: Restarts, Title: "Restart the client if it does not find its coordinator", Text: "A few seconds of this after a broker restart are normal. If it goes on, the client keeps an old address: restart it and upgrade it (librdkafka 1.4 has such a fault). Then check that all brokers agree who leads that partition of __consumer_offsets.",
 			Avoid: "Do not raise session.timeout.ms.", Why: "No heartbeat is missing; they go to the wrong broker."}
 	case len(fell) >= togetherGroups:
-		v.cites = append(together, c.only(LogGroupLoaded, LogBrokerStarted)...)
+		v.cites = slices.Concat(together, c.only(LogGroupLoaded, LogBrokerStarted))
 		v.summary = fmt.Sprintf("Members of %s were dropped within one second: the coordinator stood still or was just loaded, and its timers ran out for everybody. The clients are victims.", plural(len(fell), "group", "groups"))
 		v.rest = []Alternative{{SessionTimeout, "a host or network that all these clients share can stall as well"}}
 		v.advice = Advice{Title: "Look at the coordinator", Text: "Its GC log, disk and CPU in the seconds before, and whether it had just loaded the groups.",

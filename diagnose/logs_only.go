@@ -79,6 +79,9 @@ const maxLogGroups = 10
 func logBlast(s *logStory) Blast {
 	b := Blast{LagRecords: -1}
 	b.Groups = slices.Clone(s.groups[:min(len(s.groups), maxLogGroups)])
+	if want := s.e.Target.Group; slices.Contains(s.groups, want) {
+		b.Groups = []string{want}
+	}
 	return b
 }
 
@@ -273,7 +276,10 @@ func (s *logStory) verdicts() []logVerdict {
 	for i := range s.all {
 		whole.at = append(whole.at, i)
 	}
-	out := judgeFetchLog(whole)
+	out := judgeFetchLog(s.asked(whole))
+	if s.e.Target.Broker != nil {
+		return out // a line about membership names no broker
+	}
 	ids := slices.Clone(s.groups)
 	if slices.Contains(s.of, "") {
 		ids = append(ids, "")
@@ -287,6 +293,21 @@ func (s *logStory) verdicts() []logVerdict {
 		}
 	}
 	return out
+}
+
+// asked is what the question is about: lines of its broker, or of its group and of
+// no group in particular. Without a broker or group it is all.
+func (s *logStory) asked(whole scope) scope {
+	c := scope{s: s, subject: whole.subject}
+	node, group := s.e.Target.Broker, s.e.Target.Group
+	for _, i := range whole.at {
+		f := s.all[i]
+		if node != nil && (f.Node == nil || *f.Node != *node) || group != "" && s.of[i] != "" && s.of[i] != group {
+			continue
+		}
+		c.at = append(c.at, i)
+	}
+	return c
 }
 
 // group is what belongs to a group, and what belongs to nobody in particular:

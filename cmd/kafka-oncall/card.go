@@ -4,10 +4,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
+	"strconv"
 	"strings"
 
 	"charm.land/lipgloss/v2"
-	"charm.land/lipgloss/v2/table"
 	"github.com/charmbracelet/colorprofile"
 
 	"github.com/kafka-oncall/kafka-oncall/diagnose"
@@ -24,24 +25,24 @@ func writeJSON(w io.Writer, d diagnose.Diagnosis, set *playbooks.Set) error {
 	return err
 }
 
-// writeCard prints a diagnosis for a person at a terminal: verdict, evidence
-// table, next step with its arithmetic, and what else there is to know. Colours
-// are dropped by themselves where NO_COLOR is set or the output is no terminal.
+// writeCard prints a diagnosis for a person at a terminal: verdict, next step with
+// its arithmetic, then the evidence and what else there is to know. Colours are
+// dropped by themselves where NO_COLOR is set or the output is no terminal.
 func (a *app) writeCard(d diagnose.Diagnosis, m playbooks.Message) error {
 	p := &printer{w: colorprofile.NewWriter(a.stdout, a.env), width: widthOf(a.stdout)}
+	links := linker{live: isTerminal(a.stdout) && hyperlinks(a.env)}
 	head := lipgloss.NewStyle().Bold(true).Foreground(colour(d)).Render(m.Title.String())
 	p.line("%s", strings.TrimRight(head+"   "+m.Subject.String(), " "))
 	p.wrapped("", plain(m.Summary))
-	p.line("")
-	p.line("%s", evidenceTable(d, p.width))
-	links(p, d)
 	if m.Step != nil {
 		p.line("")
 		stepCard(p, *m.Step)
 	}
+	evidenceCard(p, d, &links)
+	blindCard(p, d)
 	for _, x := range m.Details {
 		if x.Title == "Evidence" || x.Title == "Not visible" {
-			continue // in the table
+			continue // shown above
 		}
 		p.line("")
 		p.line("%s", strong(x.Title))
@@ -49,6 +50,7 @@ func (a *app) writeCard(d diagnose.Diagnosis, m playbooks.Message) error {
 			p.wrapped("  • ", plain(l))
 		}
 	}
+	links.write(p)
 	p.line("")
 	p.line("%s", state(d))
 	return p.err
@@ -77,62 +79,98 @@ func state(d diagnose.Diagnosis) string {
 	return strings.Join(parts, " · ")
 }
 
-// evidenceTable shows what was read and what could not be.
-func evidenceTable(d diagnose.Diagnosis, width int) string {
-	t := table.New().Border(lipgloss.NormalBorder()).Width(width).Headers("what", "value", "where from", "status").
-		StyleFunc(func(row, col int) lipgloss.Style {
-			s := lipgloss.NewStyle().Padding(0, 1).Width(columns(width)[col])
-			if row == table.HeaderRow {
-				return s.Bold(true)
-			}
-			return s
-		})
-	for _, f := range d.Findings {
+// evidenceCard lists what was read: what it says, then where it stands and where
+// it came from. Text runs over the whole width: a log line takes two or three rows.
+func evidenceCard(p *printer, d diagnose.Diagnosis, links *linker) {
+	seen := map[diagnose.Citation]bool{}
+	for i, f := range d.Findings {
 		for _, c := range f.Citations {
-			t.Row(breakPath(cell(c.Path), columns(width)[0]-2), cell(c.Value), cell(c.Source), "read")
+			if seen[c] {
+				continue
+			}
+			if len(seen) == 0 {
+				p.line("")
+				p.line("%s", strong("Evidence"))
+			}
+			seen[c] = true
+			p.wrapped("  • ", cell(c.Value))
+			p.wrapped("    ", cell(c.Path)+" ("+cell(c.Source)+")"+links.mark(c, i == 0))
 		}
 	}
-	for _, b := range d.BlindSpots {
-		t.Row(playbooks.ReadingWords(b), playbooks.OpenWords(b), cell(b.Detail), playbooks.BlindWords(b))
-	}
-	return t.String()
 }
 
-// columns are the widths of the table's columns with their padding; five more
-// are for the borders.
-func columns(width int) [4]int {
-	const what, status = 30, 13
-	rest := max(width-5-what-status, 40)
-	return [4]int{what, rest - rest/2, rest / 2, status}
+// blindCard lists what could not be read, and what that leaves open.
+func blindCard(p *printer, d diagnose.Diagnosis) {
+	for i, b := range d.BlindSpots {
+		if i == 0 {
+			p.line("")
+			p.line("%s", strong("Not visible"))
+		}
+		text := playbooks.ReadingWords(b) + ": " + playbooks.BlindWords(b)
+		if b.Detail != "" {
+			text += " (" + cell(b.Detail) + ")"
+		}
+		p.wrapped("  • ", text+"; "+playbooks.OpenWords(b))
+	}
 }
 
-// breakPath breaks a path at its dots so that names stay whole.
-func breakPath(s string, width int) string {
-	var lines []string
-	line := ""
-	for i, part := range strings.SplitAfter(s, ".") {
-		if i > 0 && len([]rune(line))+len([]rune(part)) > width {
-			lines = append(lines, line)
-			line = ""
-		}
-		line += part
-	}
-	return strings.Join(append(lines, line), "\n")
+func cell(s string) string { return playbooks.Clean(s, 400) }
+
+// maxLinks bounds the addresses that are printed in full.
+const maxLinks = 3
+
+// linker shows the queries of observations: as a word that leads there where the
+// terminal can do that, else as plain addresses of the strongest, once at the end.
+type linker struct {
+	live  bool
+	later []diagnose.Citation
 }
 
-func cell(s string) string { return playbooks.Clean(s, 240) }
+// mark is what stands behind an observation. first says that it belongs to the
+// primary finding.
+func (l *linker) mark(c diagnose.Citation, first bool) string {
+	switch {
+	case !strings.HasPrefix(c.Link, "http://") && !strings.HasPrefix(c.Link, "https://"):
+		return ""
+	case l.live:
+		return " " + lipgloss.NewStyle().Underline(true).Hyperlink(playbooks.Clean(c.Link, 2000)).Render("graph")
+	case first && len(l.later) < maxLinks:
+		l.later = append(l.later, c)
+	}
+	return ""
+}
 
-// links prints the queries of the strongest observations as plain addresses,
-// to be opened from any terminal.
-func links(p *printer, d diagnose.Diagnosis) {
-	for i, c := range d.Primary().Citations {
-		if i == 3 {
-			return
+func (l *linker) write(p *printer) {
+	for i, c := range l.later {
+		if i == 0 {
+			p.line("")
+			p.line("%s", strong("Queries"))
 		}
-		if strings.HasPrefix(c.Link, "http://") || strings.HasPrefix(c.Link, "https://") {
-			p.line("%s %s", cell(c.Path), playbooks.Clean(c.Link, 2000))
+		p.line("  %s\n    %s", cell(c.Path), playbooks.Clean(c.Link, 2000))
+	}
+}
+
+// hyperlinks says that the environment is that of a terminal known to show links
+// (OSC 8). Others may show the address's bytes, so doubt means no.
+func hyperlinks(env []string) bool {
+	for _, e := range env {
+		name, value, _ := strings.Cut(e, "=")
+		switch {
+		case value == "":
+		case name == "KITTY_WINDOW_ID", name == "WT_SESSION", name == "KONSOLE_VERSION", name == "WEZTERM_PANE":
+			return true
+		case name == "VTE_VERSION":
+			n, err := strconv.Atoi(value)
+			if err == nil && n >= 5000 {
+				return true
+			}
+		case name == "TERM_PROGRAM" && slices.Contains([]string{"iTerm.app", "vscode", "ghostty", "WezTerm", "Hyper", "rio"}, value):
+			return true
+		case name == "TERM" && slices.Contains([]string{"xterm-kitty", "xterm-ghostty", "alacritty", "foot"}, value):
+			return true
 		}
 	}
+	return false
 }
 
 func stepCard(p *printer, s playbooks.StepView) {

@@ -43,6 +43,8 @@ sessions of all brokers, and groups that lost members.
 
 With --logs alone the text of a log is judged, with no configuration and no
 network: nothing is confirmed then, since a line says what a program believed.
+--group and --broker ask about one that the log names; --since and --at leave out
+lines before and after (stamps without a zone are read as UTC).
 Beside --config or --bootstrap it is one more witness.
 
 Exit code: 0 nothing wrong found, 10 a cause was named, 20 cannot tell yet,
@@ -66,7 +68,7 @@ Exit code: 0 nothing wrong found, 10 a cause was named, 20 cannot tell yet,
 	fl.Int32Var(&f.broker, "broker", 0, "broker id to look at")
 	fl.StringVar(&f.topic, "topic", "", "topic to look at")
 	fl.StringVar(&f.since, "since", "", "span to judge, 1m to 24h, for example 30m (default 10m; fetch sessions are judged over at least 6m)")
-	fl.StringVar(&f.at, "at", "", "moment to look from: RFC 3339, \"2006-01-02 15:04\" in UTC, or unix seconds; metrics and group history only")
+	fl.StringVar(&f.at, "at", "", "moment to look from: RFC 3339, \"2006-01-02 15:04\" in UTC, or unix seconds; metrics, group history and log text only")
 	fl.StringVarP(&f.output, "output", "o", "text", "text, json or markdown")
 	fl.StringVar(&f.record, "record", "", "write the evidence to a file that replays to the same verdict (.json or .json.gz)")
 	fl.StringArrayVar(&f.logs, "logs", nil, "file of client or broker log text, - for standard input; repeat for several (.gz is read too)")
@@ -83,12 +85,12 @@ func (a *app) diagnose(ctx context.Context, f diagnoseFlags, hasBroker bool) err
 	if err != nil {
 		return err
 	}
-	text, err := a.readLogs(f.logs)
+	if len(f.logs) > 0 && f.offline() {
+		return a.diagnoseLogs(f, request)
+	}
+	text, _, err := a.readLogs(f.logs, logs.Options{Now: a.now()})
 	if err != nil {
 		return err
-	}
-	if len(f.logs) > 0 && f.offline() {
-		return a.diagnoseLogs(f, request, text)
 	}
 	cluster, limits, dir, err := a.source(f)
 	if err != nil {

@@ -132,3 +132,36 @@ func TestStepsFromLogsSayWhatTheyTouch(t *testing.T) {
 		}
 	}
 }
+
+// A question that the log cannot answer is refused; one that it can is answered
+// from the lines that it is about.
+func TestQuestionsToALogAlone(t *testing.T) {
+	day := now.Add(-time.Hour).UTC().Format("2006-01-02")
+	line := func(clock, group string) string {
+		return day + " " + clock + ",120 WARN [Consumer clientId=" + group + "-1, groupId=" + group + "] consumer poll timeout has expired.\n"
+	}
+	session := day + " 00:10:00,000 INFO [Consumer clientId=a, groupId=orders] Node 3 was unable to process the fetch request with (sessionId=7, epoch=90): FETCH_SESSION_ID_NOT_FOUND. (org.apache.kafka.clients.FetchSessionHandler)\n"
+	log := line("00:10:00", "fraud") + line("00:40:00", "orders") + session
+	for _, c := range []struct {
+		log, args string
+		code      int
+		says, not string
+	}{
+		{log, "--group nope", exitUsage, "it names fraud, orders", "WARN"},
+		{log, "--group fraud", exitFound, "group fraud", "orders"},
+		{log, "--broker 9", exitUsage, "it names broker 3", "WARN"},
+		{log, "--broker 3", exitUndecided, "broker 3", "group fraud"},
+		{line("00:10:00", "fraud"), "--broker 3", exitUsage, "no line of the log names a broker", ""},
+		{log, "--topic t", exitUsage, "not judged by topic", ""},
+		{log, "--at " + day + "T00:20", exitFound, "group fraud", "group orders"},
+		{log, "--at " + day + "T00:45 --since 10m", exitFound, "group orders", "group fraud"},
+		{log, "--at " + day + "T00:05", exitUsage, "go from " + day + " 00:10:00 to " + day + " 00:40:00", ""},
+		{"consumer poll timeout has expired.\n", "--since 30m", exitUsage, "carry no times", ""},
+	} {
+		r := cliStdin(t, c.log, append([]string{"diagnose", "--logs", "-"}, strings.Fields(c.args)...)...)
+		all := r.stdout + r.stderr
+		if r.code != c.code || !strings.Contains(all, c.says) || c.not != "" && strings.Contains(all, c.not) {
+			t.Errorf("%s: code %d, want %d and %q:\n%s", c.args, r.code, c.code, c.says, all)
+		}
+	}
+}

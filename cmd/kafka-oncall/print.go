@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"charm.land/lipgloss/v2"
 )
 
 // textWidth is the width of wrapped text where the terminal's is not known.
@@ -38,7 +40,7 @@ func (p *printer) wrapped(prefix, text string) {
 	indent := strings.Repeat(" ", len([]rune(prefix)))
 	line, start := prefix, true
 	for _, word := range strings.Fields(strings.ReplaceAll(text, "`", "")) {
-		if !start && len([]rune(line))+1+len([]rune(word)) > width {
+		if !start && lipgloss.Width(line)+1+lipgloss.Width(word) > width {
 			p.line("%s", line)
 			line, start = indent, true
 		}

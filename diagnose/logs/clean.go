@@ -56,10 +56,14 @@ func plainRune(r rune) rune {
 
 // discreet blanks what must not be repeated.
 func discreet(s string) string {
-	s = privateKey.ReplaceAllString(s, "$1***$2")
+	if strings.Contains(s, "-----BEGIN") {
+		s = privateKey.ReplaceAllString(s, "$1***$2")
+	}
 	s = jaas.ReplaceAllString(s, "$1 ***")
-	s = userInfo.ReplaceAllString(s, "$1***@")
-	s = dataSource.ReplaceAllString(s, "***@$1(")
+	if strings.Contains(s, "@") {
+		s = userInfo.ReplaceAllString(s, "$1***@")
+		s = dataSource.ReplaceAllString(s, "***@$1(")
+	}
 	s = bearer.ReplaceAllString(s, "$1 ***")
 	s = knownTokens.ReplaceAllString(s, "***")
 	return withoutValues(s)

@@ -102,7 +102,10 @@ const maxName = 249
 
 func bounded(s string) string {
 	s = strings.Trim(s, `'"`)
-	return cut(discreet(s), maxName)
+	if strings.ContainsAny(s, "=:@ ") {
+		s = discreet(s)
+	}
+	return cut(knownTokens.ReplaceAllString(s, "***"), maxName)
 }
 
 // fill sets what the line says about who it concerns.

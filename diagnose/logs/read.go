@@ -19,6 +19,9 @@ import (
 type Options struct {
 	// Now completes stamps that lack a day.
 	Now time.Time
+	// From and To leave out lines stamped before or after them, and lines without a
+	// stamp; zero for no bound.
+	From, To time.Time
 	// MaxLine is how much of a line is looked at, 32 KiB by default; the rest of
 	// a longer line is skipped.
 	MaxLine int
@@ -72,6 +75,8 @@ type Reader struct {
 	lines int64
 	bytes int64
 	found int64
+	// left is what From and To left out.
+	left Left
 	// ends is where the words of the present text end, kept for its memory.
 	ends map[int]int
 	// previous is the last finding and last its group, for lines that go on.
@@ -190,11 +195,46 @@ func (r *Reader) record(rec record, shown string) {
 		f.Group = r.openFor
 	}
 	r.previous = p.kind
+	if r.outside(f.First) {
+		return
+	}
 	r.found++
 	if x := r.kept.add(f); x != nil {
 		x.Sample, x.Source = cut(discreet(shown), maxSample), sourceOf(shown)
 		x.Level = strings.ToUpper(cut(cmp.Or(x.Level, levelOf(rec.text)), 10))
 	}
+}
+
+// Left is what [Options.From] and [Options.To] left out of recognised lines.
+type Left struct {
+	// Lines were stamped outside, Unstamped have no time at all.
+	Lines, Unstamped int64
+	// First and Last bound the stamps outside.
+	First, Last time.Time
+}
+
+// Left says what the bounds of time left out.
+func (r *Reader) Left() Left { return r.left }
+
+// outside notes a line that the bounds of time leave out.
+func (r *Reader) outside(at time.Time) bool {
+	switch {
+	case r.o.From.IsZero() && r.o.To.IsZero():
+		return false
+	case at.IsZero():
+		r.left.Unstamped++
+		return true
+	case !at.Before(r.o.From) && (r.o.To.IsZero() || !at.After(r.o.To)):
+		return false
+	}
+	r.left.Lines++
+	if r.left.First.IsZero() || at.Before(r.left.First) {
+		r.left.First = at
+	}
+	if at.After(r.left.Last) {
+		r.left.Last = at
+	}
+	return true
 }
 
 // maxSample bounds the sample of a finding, in bytes.
