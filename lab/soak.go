@@ -22,6 +22,8 @@ type Soak struct {
 	Items []Item
 	// Record, if set, gets one folder for each run: CLASS/RUN.
 	Record string
+	// Judge scores the looks.
+	Judge Judge
 	// Results gets one Result a line (JSON), as soon as a run is over.
 	Results io.Writer
 }
@@ -71,26 +73,34 @@ const (
 	NoVerdict = "none"      // nothing could be read
 )
 
-// Score compares a look's first finding with the truth. Naming a class that the
-// sources cannot tell from the true one is right if the true one is named beside
-// it; while a finding is provisional the provisional class is right, too.
-func (t Truth) Score(l Look) string {
-	if l.Error != "" {
-		return NoVerdict
+// Judge says how a look compares with the truth: one of the verdicts. evidence is
+// the file that the look kept, empty if it kept none. The lab knows no rules, so
+// whoever starts a soak brings the yardstick.
+type Judge func(t Truth, l Look, evidence string) (string, error)
+
+// scored puts the looks of a run beside its truth, while their evidence still lies
+// in dir. Without a judge there is no verdict.
+func (s Soak) scored(t Truth, dir string) []Scored {
+	var out []Scored
+	for _, l := range t.Looks {
+		x := Scored{Look: l, Verdict: NoVerdict}
+		if len(l.Findings) > 0 {
+			x.Confidence = l.Findings[0].Confidence
+		}
+		if l.Error == "" && s.Judge != nil {
+			evidence := ""
+			if l.Evidence != "" {
+				evidence = filepath.Join(dir, l.Evidence)
+			}
+			v, err := s.Judge(t, l, evidence)
+			if err != nil {
+				v, x.Error = NoVerdict, err.Error()
+			}
+			x.Verdict = v
+		}
+		out = append(out, x)
 	}
-	first := Finding{Class: "quiet"}
-	if len(l.Findings) > 0 {
-		first = l.Findings[0]
-	}
-	switch {
-	case first.Class == t.Class, first.Class == t.ProvisionalClass && first.Confidence == "provisional":
-		return Right
-	case slices.Contains(t.Alternatives, first.Class) && (slices.Contains(first.Alternatives, t.Class) || t.Class == "quiet"):
-		return Right
-	case first.Class == "undecided" && slices.Contains(first.Alternatives, t.Class):
-		return Undecided
-	}
-	return Wrong
+	return out
 }
 
 // Plan is every scenario in every form on one version, as far as protocol and
@@ -202,13 +212,6 @@ func (s Soak) one(ctx context.Context, i Item, name string) Result {
 	if truth.Scenario == "" { // no lab, no truth
 		res.Version, res.Protocol, res.Client = i.Version, i.Play.Protocol, i.Play.Client
 	}
-	for _, l := range truth.Looks {
-		x := Scored{Look: l, Verdict: truth.Score(l)}
-		if len(l.Findings) > 0 {
-			x.Confidence = l.Findings[0].Confidence
-		}
-		res.Looks = append(res.Looks, x)
-	}
 	res.Seconds = now().Sub(res.At).Seconds()
 	if err != nil {
 		res.Error = err.Error()
@@ -238,6 +241,7 @@ func (s Soak) play(ctx context.Context, i Item, res *Result) (Truth, error) {
 		p.Record = tmp
 	}
 	truth, err := c.Run(ctx, i.Scenario, p)
+	res.Looks = s.scored(truth, p.Record)
 	err = errors.Join(err, c.Down(context.WithoutCancel(ctx)))
 	if tmp != "" {
 		return truth, errors.Join(err, os.RemoveAll(tmp))

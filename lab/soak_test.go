@@ -1,6 +1,8 @@
 package lab
 
 import (
+	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -8,34 +10,35 @@ import (
 	"testing"
 )
 
-func TestScore(t *testing.T) {
-	timeout := Truth{Class: "session-timeout", Alternatives: []string{"client-unreachable"}, ProvisionalClass: "session-timeout"}
-	gone := Truth{Class: "process-gone", ProvisionalClass: "session-timeout"}
-	quiet := Truth{Class: "quiet"}
-	said := func(class string, alternatives ...string) []Finding {
-		return []Finding{{Class: class, Confidence: "likely", Alternatives: alternatives}}
+// What a look kept is judged where it lies; what could not look or be judged has no
+// verdict, and says why.
+func TestLooksAreScoredByTheirEvidence(t *testing.T) {
+	truth := Truth{Class: "process-gone", Looks: []Look{
+		{Moment: LookDuring, Evidence: "during/evidence.json.gz", Findings: []Finding{{Class: "process-gone", Confidence: "likely"}}},
+		{Moment: LookAfter, Error: "no broker"},
+		{Moment: LookLater},
+	}}
+	judge := func(t Truth, l Look, evidence string) (string, error) {
+		if evidence == "" {
+			return "", errors.New("nothing was kept")
+		}
+		return t.Class + " by " + evidence, nil
 	}
-	for name, x := range map[string]struct {
-		t    Truth
-		l    Look
-		want string
-	}{
-		"the class":                            {timeout, Look{Findings: said("session-timeout")}, Right},
-		"its twin, naming it":                  {timeout, Look{Findings: said("client-unreachable", "session-timeout")}, Right},
-		"its twin, not naming it":              {timeout, Look{Findings: said("client-unreachable")}, Wrong},
-		"another, naming it":                   {timeout, Look{Findings: said("poll-interval", "session-timeout")}, Wrong},
-		"undecided with it":                    {timeout, Look{Findings: said("undecided", "session-timeout")}, Undecided},
-		"undecided without it":                 {timeout, Look{Findings: said("undecided", "poll-interval")}, Wrong},
-		"provisional while away":               {gone, Look{Findings: []Finding{{Class: "session-timeout", Confidence: "provisional"}}}, Right},
-		"no longer provisional":                {gone, Look{Findings: said("session-timeout")}, Wrong},
-		"nothing found on a quiet cluster":     {quiet, Look{}, Right},
-		"nothing found on a broken cluster":    {gone, Look{}, Wrong},
-		"second is not first":                  {gone, Look{Findings: append(said("lag-stable-group"), said("process-gone")...)}, Wrong},
-		"could not look":                       {gone, Look{Error: "no broker"}, NoVerdict},
-		"the burst still to come after a boot": {Truth{Class: "quiet", Alternatives: []string{"restart-burst"}}, Look{Findings: said("restart-burst")}, Right},
-	} {
-		if got := x.t.Score(x.l); got != x.want {
-			t.Errorf("%s: %s, want %s", name, got, x.want)
+	got := Soak{Judge: judge}.scored(truth, "rec")
+	if len(got) != 3 || got[0].Verdict != "process-gone by "+filepath.Join("rec", "during", "evidence.json.gz") || got[0].Confidence != "likely" ||
+		got[1].Verdict != NoVerdict || got[1].Error != "no broker" || got[2].Verdict != NoVerdict || got[2].Error != "nothing was kept" {
+		t.Errorf("%+v", got)
+	}
+	if got := (Soak{}).scored(truth, "rec"); got[0].Verdict != NoVerdict {
+		t.Errorf("nobody judged: %+v", got[0])
+	}
+	line, err := json.Marshal(Result{Looks: got})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range []string{"run", "at", "class", "looks", "moment", "findings", "verdict", "confidence", "error"} {
+		if !strings.Contains(string(line), `"`+key+`":`) {
+			t.Errorf("the results lack the key %s: %s", key, line)
 		}
 	}
 }

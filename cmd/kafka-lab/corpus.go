@@ -144,28 +144,43 @@ func (f filing) meta(run string, t lab.Truth, l lab.Look) score.Meta {
 	for k, v := range t.Parameters {
 		m.Parameters[k] = v
 	}
-	m.Provisional = diagnose.Class(t.ProvisionalClass)
-	if m.Provisional == "" && m.Class == diagnose.Quiet && len(t.Alternatives) > 0 {
-		m.Provisional = diagnose.Class(t.Alternatives[0]) // a burst that is still to come
-	}
+	m.Provisional = provisional(t)
 	return m
+}
+
+// provisional is the class that is right as well while a finding is provisional.
+func provisional(t lab.Truth) diagnose.Class {
+	if t.ProvisionalClass == "" && t.Class == string(diagnose.Quiet) && len(t.Alternatives) > 0 {
+		return diagnose.Class(t.Alternatives[0]) // a burst that is still to come
+	}
+	return diagnose.Class(t.ProvisionalClass)
+}
+
+// unpacked reads a file of evidence, gzipped or not.
+func unpacked(path string) ([]byte, error) {
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("reading evidence: %w", err)
+	}
+	if !strings.HasSuffix(path, ".gz") {
+		return raw, nil
+	}
+	z, err := gzip.NewReader(bytes.NewReader(raw))
+	if err != nil {
+		return nil, fmt.Errorf("reading evidence: %w", err)
+	}
+	if raw, err = io.ReadAll(io.LimitReader(z, diagnose.MaxEvidenceBytes+1)); err != nil {
+		return nil, fmt.Errorf("reading evidence: %w", err)
+	}
+	return raw, nil
 }
 
 // packed reads evidence, checks that it is some, and packs it so that the same
 // evidence always gives the same bytes.
 func packed(path string) ([]byte, error) {
-	raw, err := os.ReadFile(path)
+	raw, err := unpacked(path)
 	if err != nil {
-		return nil, fmt.Errorf("reading evidence: %w", err)
-	}
-	if strings.HasSuffix(path, ".gz") {
-		z, err := gzip.NewReader(bytes.NewReader(raw))
-		if err != nil {
-			return nil, fmt.Errorf("reading evidence: %w", err)
-		}
-		if raw, err = io.ReadAll(io.LimitReader(z, diagnose.MaxEvidenceBytes+1)); err != nil {
-			return nil, fmt.Errorf("reading evidence: %w", err)
-		}
+		return nil, err
 	}
 	if _, err := diagnose.Decode(raw); err != nil {
 		return nil, err

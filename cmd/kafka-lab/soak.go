@@ -10,6 +10,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/kafka-oncall/kafka-oncall/diagnose"
+	"github.com/kafka-oncall/kafka-oncall/internal/score"
 	"github.com/kafka-oncall/kafka-oncall/lab"
 )
 
@@ -20,7 +22,7 @@ func soakCommand() *cobra.Command {
 	var list bool
 	var p lab.Params
 	var l lookFlags
-	s := lab.Soak{Lab: lab.Options{Progress: progress}}
+	s := lab.Soak{Lab: lab.Options{Progress: progress}, Judge: judged}
 	cmd := &cobra.Command{
 		Use:   "soak",
 		Short: "Play a list of scenarios unattended; append one JSON line per run to a results file",
@@ -77,6 +79,36 @@ A run that fails is a line with an error; the next one starts.`,
 	f.StringVar(&s.Lab.Name, "name", "soak", "name of the lab")
 	f.StringVar(&s.Lab.Dir, "dir", ".klab", "folder of run state and logs")
 	return cmd
+}
+
+// judged holds what a look said against the truth with the yardstick of
+// `kafka-oncall replay --score`: a neighbour is right only where the evidence that
+// was kept could not tell it from the truth.
+func judged(t lab.Truth, l lab.Look, evidence string) (string, error) {
+	raw, err := unpacked(evidence)
+	if err != nil {
+		return "", err
+	}
+	e, err := diagnose.Decode(raw)
+	if err != nil {
+		return "", err
+	}
+	c := score.Case{Meta: score.Meta{Class: diagnose.Class(t.Class), Provisional: provisional(t)}, Evidence: e}
+	said := diagnose.Finding{Class: diagnose.Quiet}
+	if len(l.Findings) > 0 {
+		said.Class, said.Confidence = diagnose.Class(l.Findings[0].Class), diagnose.Confidence(l.Findings[0].Confidence)
+		for _, a := range l.Findings[0].Alternatives {
+			said.Alternatives = append(said.Alternatives, diagnose.Alternative{Class: diagnose.Class(a)})
+		}
+	}
+	switch j := score.JudgeFinding(c, said); {
+	case j.Right:
+		return lab.Right, nil
+	case j.Found == diagnose.Undecided && j.Named:
+		return lab.Undecided, nil
+	default:
+		return lab.Wrong, nil
+	}
 }
 
 func fillPlan(s *lab.Soak, file string, versions []string, p lab.Params) error {

@@ -42,7 +42,12 @@ func (j Judgement) Counted() diagnose.Class {
 
 // Judge classifies a case and compares the first finding with the truth.
 func Judge(c Case, l diagnose.Limits) Judgement {
-	f := diagnose.Classify(c.Evidence, l).Primary()
+	return JudgeFinding(c, diagnose.Classify(c.Evidence, l).Primary())
+}
+
+// JudgeFinding compares a finding that somebody made of a case's evidence with
+// the truth. Without citations it is never grounded.
+func JudgeFinding(c Case, f diagnose.Finding) Judgement {
 	j := c.judgement(f.Class)
 	j.Confidence = f.Confidence
 	j.Named = names(f, j.Truth)
