@@ -64,7 +64,6 @@ func upCommand() *cobra.Command {
 }
 
 func runCommand() *cobra.Command {
-	var dir, name string
 	var p lab.Params
 	var l lookFlags
 	cmd := &cobra.Command{
@@ -72,30 +71,68 @@ func runCommand() *cobra.Command {
 		Short: "Break something on purpose; print the ground truth as JSON",
 		Long:  "Break something on purpose; print the ground truth as JSON.\n\nScenarios:\n" + scenarioList(),
 		Args:  cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := lab.KnowsScenario(args[0]); err != nil {
-				return usage(err)
-			}
-			c, err := lab.Open(dir, name, progress)
-			if err != nil {
-				return err
-			}
-			defer c.Close()
-			p.Looker = l.looker()
-			truth, err := c.Run(cmd.Context(), args[0], p)
-			if err != nil {
-				return err
-			}
-			return truth.Write(os.Stdout)
-		},
 	}
+	play := playing(cmd, &p, &l)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error { return play(cmd, args[0]) }
+	f := cmd.Flags()
+	f.StringVar(&p.Record, "record", "", "folder for the raw material of the run")
+	l.add(f)
+	return cmd
+}
+
+// recordCommand is run --record DIR --look.
+func recordCommand() *cobra.Command {
+	var p lab.Params
+	l := lookFlags{own: true}
+	cmd := &cobra.Command{
+		Use:   "record DIR SCENARIO",
+		Short: "Break something, diagnose it and keep everything: run SCENARIO --record DIR --look",
+		Long: `Break something on purpose, diagnose it during the fault and just after, and keep
+the raw material, the evidence and the verdicts in DIR: the same as
+
+  kafka-lab run SCENARIO --record DIR --look
+
+with the other flags of run. The ground truth is printed as JSON. DIR is what
+kafka-lab corpus files as cases.
+
+Scenarios:
+` + scenarioList(),
+		Example: "  kafka-lab record /tmp/rec session-timeout --stable-for 90s",
+		Args:    cobra.ExactArgs(2),
+	}
+	play := playing(cmd, &p, &l)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		p.Record = args[0]
+		return play(cmd, args[1])
+	}
+	l.addBinary(cmd.Flags())
+	return cmd
+}
+
+// playing adds the flags of a run to a command, and returns what it does.
+func playing(cmd *cobra.Command, p *lab.Params, l *lookFlags) func(cmd *cobra.Command, scenario string) error {
+	var dir, name string
 	f := cmd.Flags()
 	f.StringVar(&dir, "dir", ".klab", "folder of run state and logs")
 	f.StringVar(&name, "name", "klab", "name of the lab")
-	playFlags(f, &p)
-	l.add(f)
+	playFlags(f, p)
 	f.DurationVar(&p.Later, "later", 0, "one more look that long after the end (with --look)")
-	return cmd
+	return func(cmd *cobra.Command, scenario string) error {
+		if err := lab.KnowsScenario(scenario); err != nil {
+			return usage(err)
+		}
+		c, err := lab.Open(dir, name, progress)
+		if err != nil {
+			return err
+		}
+		defer c.Close()
+		p.Looker = l.looker()
+		truth, err := c.Run(cmd.Context(), scenario, *p)
+		if err != nil {
+			return err
+		}
+		return truth.Write(os.Stdout)
+	}
 }
 
 // playFlags are the parameters of one play.
@@ -107,7 +144,6 @@ func playFlags(f *pflag.FlagSet, p *lab.Params) {
 	f.BoolVar(&p.Kill, "kill", false, "restart-burst: SIGKILL instead of SIGTERM")
 	f.StringVar(&p.Group, "group", "", "name of the consumer group (group scenarios; default: a new one)")
 	f.StringVar(&p.Topic, "topic", "", "name of the topic (default: a new one)")
-	f.StringVar(&p.Record, "record", "", "folder for the raw material of the run")
 	f.StringVar(&p.Client, "client", "java", "library of the consumers in group scenarios: java, librdkafka or franz-go")
 	f.BoolVar(&p.Static, "static", false, "give every consumer a group.instance.id")
 	f.IntVar(&p.Java, "java", 0, "genuine Java consumers beside the raw clients (fetch-session scenarios)")

@@ -27,6 +27,10 @@ type lookFlags struct {
 
 func (l *lookFlags) add(f *pflag.FlagSet) {
 	f.BoolVar(&l.own, "look", false, "diagnose during the fault and just after with kafka-oncall's collectors, a watcher included; keeps evidence (in --record) and verdicts")
+	l.addBinary(f)
+}
+
+func (l *lookFlags) addBinary(f *pflag.FlagSet) {
 	f.StringVar(&l.binary, "oncall", "", "diagnose with this kafka-oncall binary instead; it has no watcher")
 }
 

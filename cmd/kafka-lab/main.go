@@ -66,7 +66,7 @@ Exit codes: 0 done, 1 something failed, 2 bad usage.`,
 			return cmd.Help()
 		},
 	}
-	cmd.AddCommand(upCommand(), runCommand(), downCommand(), listCommand(), soakCommand(), corpusCommand(), clientCommand())
+	cmd.AddCommand(upCommand(), runCommand(), recordCommand(), downCommand(), listCommand(), soakCommand(), corpusCommand(), clientCommand())
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
 	for _, c := range cmd.Commands() {
 		if args := c.Args; args != nil {

@@ -177,6 +177,7 @@ func planLine(words []string, base lab.Params) ([]lab.Item, error) {
 	f.IntVar(&repeat, "repeat", 1, "")
 	f.StringArrayVar(&sets, "set", nil, "")
 	playFlags(f, &item.Play)
+	f.StringVar(&item.Play.Record, "record", "", "")
 	item.Play.Looker, item.Play.Later = base.Looker, base.Later
 	if err := f.Parse(words[1:]); err != nil {
 		return nil, err

@@ -33,6 +33,9 @@ func (a *app) score(dir, output, configFile string) error {
 	if report.Runs == 0 && unread == 0 {
 		return failed("%s holds no case: a case is a folder with case.json and evidence.json", playbooks.Clean(dir, 500))
 	}
+	if report.Runs == 0 {
+		return failed("%s: no case could be read, so there is nothing to score", playbooks.Clean(dir, 500))
+	}
 	if err := a.writeScore(output, report); err != nil {
 		return err
 	}

@@ -100,6 +100,12 @@ func TestReplayScoreErrors(t *testing.T) {
 			t.Errorf("%s: code %d, %q; want %d, %q", x.name, r.code, r.stderr, x.code, x.want)
 		}
 	}
+	for _, form := range []string{"text", "json"} {
+		r := cli(t, nil, nil, "replay", "--score", filepath.Join(bad, "x"), "-o", form)
+		if r.code != exitFailed || r.stdout != "" || !strings.Contains(r.stderr, "case.json: line 2") || !strings.Contains(r.stderr, "no case could be read") {
+			t.Errorf("no case can be read, %s: %+v", form, r)
+		}
+	}
 	if r := cli(t, nil, nil, "replay", "--score", bad, "-o", "json"); !strings.Contains(r.stdout, `"runs": 1`) {
 		t.Errorf("the readable case is not scored: %s", r.stdout)
 	}

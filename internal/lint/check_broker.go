@@ -40,7 +40,7 @@ func (c *checker) slots(s scope) {
 	const source = "KAFKA-9401: 8 shards of slots ÷ 8 since 3.8; class FetchSessionCache"
 	switch {
 	case sizing.CacheBytes(float64(n), sizing.PartitionsAssumed) > anyHeap:
-		c.add(Warning, x, note{check: "fetch-slots", message: fmt.Sprintf("a cache of that size would take about %s of heap (%d × (270 B + %d partitions × 97 B)), more than any broker has. It grows with its sessions: clients that leak them then end the broker with OutOfMemoryError, where a smaller cache would throw the oldest out", heap(float64(n)), n, sizing.PartitionsAssumed), fix: "the sessions of your consumers and followers with some room; 1000 is the default", source: "measured: 270 B a session and 97 B a cached partition"})
+		c.add(Warning, x, note{check: "fetch-slots", message: fmt.Sprintf("a cache of that size would take about %s of heap (%d × (270 B + %d partitions × 97 B)), more than any broker has. It grows with its sessions: clients that leak them then end the broker with OutOfMemoryError, where a smaller cache would throw out what was not used for 120 s", heap(float64(n)), n, sizing.PartitionsAssumed), fix: "the sessions of your consumers and followers with some room; 1000 is the default", source: "measured: 270 B a session and 97 B a cached partition"})
 		return
 	case n == 0:
 		c.add(Warning, x, note{check: "fetch-slots", message: "0 slots switch fetch sessions off: every fetch of every client and follower is a full one", fix: "delete the line: the default is 1,000", source: "KIP-227"})
