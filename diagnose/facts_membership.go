@@ -30,6 +30,10 @@ type groupStory struct {
 	// owned the indexes of each member's commits.
 	owners []string
 	owned  map[string][]int
+	// relisted are the members of a classic group that were listed again after they
+	// had been dropped, by id, with the moment: the coordinator read its group from
+	// the log again, whose last record still has them.
+	relisted map[string]time.Time
 	// changes remembers the answers of change, by record.
 	changes map[int]memberChange
 	// rebirth is the moment at which the group's state began anew, nil if it did
@@ -150,7 +154,7 @@ func (m membership) story(g *Group) *groupStory {
 }
 
 func newStory(f *facts, g *Group) *groupStory {
-	s := &groupStory{f: f, g: g, changes: map[int]memberChange{}}
+	s := &groupStory{f: f, g: g, changes: map[int]memberChange{}, relisted: map[string]time.Time{}}
 	s.seen = listings(f, g)
 	s.first, s.fresh = firstSeen(s.seen)
 	s.owners = commitOwners(g)
