@@ -196,12 +196,20 @@ func (s *groupStory) watchedWhole() bool {
 // sighted says that the member list was seen at all.
 func (s *groupStory) sighted() bool { return len(s.seen) > 0 || len(s.losses) > 0 }
 
-// current is the number of members now, -1 when it is not known.
+// current is the number of members now, -1 when it is not known: those of the last
+// listing without those that the watcher saw go since.
 func (s *groupStory) current() int {
 	if len(s.seen) == 0 {
 		return -1
 	}
-	return len(s.seen[len(s.seen)-1].ids)
+	last := s.seen[len(s.seen)-1]
+	n := len(last.ids)
+	for _, l := range s.losses {
+		if l.drop < 0 && l.back == nil && last.has(l.m.ID) {
+			n--
+		}
+	}
+	return n
 }
 
 // baseline is the number of members before the first loss, -1 when unknown.
