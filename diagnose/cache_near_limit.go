@@ -51,6 +51,8 @@ func judgeNearLimit(b *brokerFacts) Outcome {
 	switch errors := total(b.sustained()); {
 	case evictions > 0, errors > 0:
 		return no("past a warning: %s and %s in %s", plural(evictions, "eviction", "evictions"), plural(errors, "session error", "session errors"), span(b.f.cacheWindow()))
+	case b.plateau(c) && b.estimated:
+		return Outcome{Answer: Unknown, Blind: []Need{NeedDemand, NeedBrokerMetrics}, Because: fmt.Sprintf("%s of %s sessions are in use, and whether all of them are new since a restart is not visible: its start time is not exported", count(c.sessions), count(c.capacity))}
 	case b.plateau(c):
 		return nearLimit(b, c, c.sessions, "after the restart")
 	case settled && c.sessions < near*c.capacity:
@@ -73,7 +75,7 @@ func judgeNearLimit(b *brokerFacts) Outcome {
 // to the capacity.
 func (b *brokerFacts) plateau(c cache) bool {
 	age, ok := b.age()
-	return ok && !b.estimated && age >= plateauFrom && age <= plateauTo && b.lead.known && b.lead.plateau() &&
+	return ok && age >= plateauFrom && age <= plateauTo && b.lead.known && b.lead.plateau() &&
 		c.sessions >= plateauShare*c.capacity && !c.below(plateauShare)
 }
 

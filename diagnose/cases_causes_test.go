@@ -507,12 +507,23 @@ func duplicateCases() []synthCase {
 	}
 	return []synthCase{
 		{class, "taken-over", "the id changed hands without a rebalance, and three commits of the old holder were fenced", truth, DuplicateStaticID, Confirmed, not, told(twins())},
+		{class, "fenced-on-heartbeat", "the old holder was fenced on its next heartbeat, before it committed", truth, DuplicateStaticID, Confirmed, not, told(twins(), func(x *tale) {
+			x.events = map[Signal][]event{SignalBeatFenced: {{ago(lasting(178)), 1}}}
+		})},
 		{class, "in-turn", "both are restarted by their supervisor and push each other out", truth, DuplicateStaticID, Confirmed, not, told(twins(), pingPong)},
 		{class, "kip848", "a KIP-848 group: the newcomer was refused, the holder is still there 180 s later", truth, DuplicateStaticID, Confirmed, not, told(twins(), kip848(180, same))},
 		{class, "kip848-at-once", "refused 30 s ago: a killed process that comes back waits as well", truth, DuplicateStaticID, Provisional, not, told(twins(), kip848(30, same))},
 		{class, "near-restart", "the id changed hands and nobody was fenced", "a static member was restarted within its session timeout", RollingDeploy, Likely, []Class{DuplicateStaticID, Undecided}, told(twins(), func(x *tale) { x.events = nil })},
 		{class, "near-restart-lag-read", "the same with lag that falls", "a static member was restarted within its session timeout", RollingDeploy, Confirmed, []Class{DuplicateStaticID, Undecided}, told(lagging(twins(), -500), func(x *tale) { x.events = nil })},
 		{class, "near-fenced-not-visible", "the id changed hands; errors are not exported", truth, Undecided, Open, []Class{DuplicateStaticID, RollingDeploy}, told(twins(), onEvidence(noBrokerMetrics))},
+		{class, "near-beats-not-visible", "the id changed hands; no commit was refused, and refused heartbeats are not exported", truth, Undecided, Open, []Class{DuplicateStaticID, RollingDeploy}, told(twins(), func(x *tale) {
+			x.events = nil
+			x.change = func(e *Evidence) {
+				for i := range e.Brokers {
+					e.Brokers[i].Signals[SignalBeatFenced] = Metric{Reading: Reading{Status: StatusNotExported}}
+				}
+			}
+		})},
 		{class, "near-kip848-killed", "refused, and the holder's session ran out 50 s later", "a static member was killed and came back", RollingDeploy, Likely, []Class{DuplicateStaticID}, told(twins(), kip848(185, killed))},
 	}
 }

@@ -62,7 +62,7 @@ func ask(g Group) Evidence {
 	for i := range e.Brokers {
 		// A question about a group needs no session series.
 		for sig := range e.Brokers[i].Signals {
-			if sig != SignalProcessStart && sig != SignalErrorsAny {
+			if sig != SignalProcessStart && sig != SignalErrorsAny && sig != SignalHeartbeat25 && sig != SignalOffsetCommit25 {
 				delete(e.Brokers[i].Signals, sig)
 			}
 		}
@@ -116,12 +116,12 @@ func lagCases() []synthCase {
 		},
 		{
 			class, "near-999", "lag grew by 999 records", "one record below the threshold",
-			Quiet, Likely, nil,
+			Quiet, Confirmed, nil,
 			ask(orders(lagSpec{totals: ramp(10_000, 10_999), span: 600 * time.Second, produce: 60_999, took: 60_000})),
 		},
 		{
 			class, "near-falling", "lag peaked and is falling", "the group catches up",
-			Quiet, Likely, nil,
+			Quiet, Confirmed, nil,
 			ask(orders(lagSpec{totals: []int64{10_000, 90_000, 80_000, 70_000, 60_000, 50_000}, span: 600 * time.Second, produce: 90_000, took: 50_000})),
 		},
 		{
@@ -174,7 +174,7 @@ func quietCases() []synthCase {
 		},
 		{
 			class, "group", "lag of 12 records, three members", "nothing is wrong",
-			Quiet, Likely, nil, ask(orders(lagSpec{totals: ramp(12, 12), span: 600 * time.Second, produce: 6000, took: 6000})),
+			Quiet, Confirmed, nil, ask(orders(lagSpec{totals: ramp(12, 12), span: 600 * time.Second, produce: 6000, took: 6000})),
 		},
 		{
 			class, "cluster", "a question that names neither a broker nor a group", "nothing is wrong",

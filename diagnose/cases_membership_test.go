@@ -260,6 +260,14 @@ func deployCases() []synthCase {
 func doubtCases() []synthCase {
 	class := "undecided"
 	return []synthCase{
+		{class, "group-without-prometheus", "three members all the time, lag 12; there is no Prometheus", "somebody may commit to the group from outside, or nobody", Undecided, Open, []Class{Quiet}, func() Evidence {
+			e := ask(orders(lagSpec{totals: ramp(12, 12), span: 600 * time.Second, produce: 6000, took: 6000}))
+			for i := range e.Brokers {
+				e.Brokers[i].Identity, e.Brokers[i].Signals = skipped, nil
+			}
+			e.Metrics = MetricsSource{Reading: Reading{Status: StatusSkipped, Hint: "no Prometheus is configured"}}
+			return e
+		}()},
 		{class, "no-baseline", "the first record that is left was written after the drop, and the watcher was not running", "a process stood still", Undecided, Open, []Class{Quiet, SessionTimeout, RollingDeploy}, func() Evidence {
 			x := stalled()
 			x.change = func(e *Evidence) {

@@ -34,6 +34,8 @@ func clientUnreachableView(l *loss) view {
 		return exclude(c, "its own metrics show that it stood still for "+seconds(l.client.longest()))
 	case l.called.answer == isNo && l.back != nil:
 		return exclude(c, "nobody called with the old member id after the drop; a client behind a silent network does when it is back")
+	case l.stoodStill() == isNo && l.leave.answer == dontKnow && l.called.answer != isYes:
+		return leave(c, "it kept polling, at most "+seconds(l.client.poll)+" apart, and whether it left by itself is not known: "+l.leave.why)
 	case l.stoodStill() == isNo:
 		return view{c, s.fit, "it kept polling, at most " + seconds(l.client.poll) + " apart, so its process did not stand still"}
 	default:

@@ -92,6 +92,22 @@ func (s *groupStory) doubtful() []symptom {
 	}}
 }
 
+// troubleUnseen says that other groups of the coordinator lost members and that
+// nothing shows whether it could be scraped meanwhile: it may have stood still and
+// spared this group.
+func (s *groupStory) troubleUnseen() (string, bool) {
+	w := s.f.e.Watcher
+	if b := s.coordinator(); b != nil && s.f.e.Metrics.Usable() && len(b.sc.times) > 0 || !w.Usable() || s.f.foreign() || s.g.Coordinator < 0 {
+		return "", false
+	}
+	for i := len(w.Losses) - 1; i >= 0; i-- {
+		if v := w.Losses[i]; v.Group != s.g.ID && v.Coordinator == s.g.Coordinator && v.By.After(s.f.from()) && !v.By.After(s.f.at()) {
+			return fmt.Sprintf("group %s of the same broker lost a member by %s, and whether broker %d stood still then is not visible without its metrics", v.Group, clock(v.By), s.g.Coordinator), true
+		}
+	}
+	return "", false
+}
+
 // shortestSilence is the shortest silence that lets a session of the group run
 // out, that of the defaults where it is not known.
 func (s *groupStory) shortestSilence() time.Duration {

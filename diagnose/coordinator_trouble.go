@@ -99,6 +99,8 @@ func judgeCoordinators(f *facts) []Outcome {
 		o.Subject = subjectGroup(g.ID)
 		if x, ok := s.spared(); ok {
 			o = s.sparedOutcome(x)
+		} else if why, hidden := s.troubleUnseen(); hidden && o.Answer == No && len(s.losses) == 0 {
+			o = Outcome{Answer: Unknown, Because: why, Blind: []Need{NeedBrokerMetrics}, Subject: subjectGroup(g.ID)}
 		}
 		out = append(out, o)
 	}

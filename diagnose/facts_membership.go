@@ -30,6 +30,10 @@ type groupStory struct {
 	// owned the indexes of each member's commits.
 	owners []string
 	owned  map[string][]int
+	// relisted are the members of a classic group that were listed again after they
+	// had been dropped, by id, with the moment: the coordinator read its group from
+	// the log again, whose last record still has them.
+	relisted map[string]time.Time
 	// changes remembers the answers of change, by record.
 	changes map[int]memberChange
 	// rebirth is the moment at which the group's state began anew, nil if it did
@@ -150,7 +154,7 @@ func (m membership) story(g *Group) *groupStory {
 }
 
 func newStory(f *facts, g *Group) *groupStory {
-	s := &groupStory{f: f, g: g, changes: map[int]memberChange{}}
+	s := &groupStory{f: f, g: g, changes: map[int]memberChange{}, relisted: map[string]time.Time{}}
 	s.seen = listings(f, g)
 	s.first, s.fresh = firstSeen(s.seen)
 	s.owners = commitOwners(g)
@@ -192,12 +196,20 @@ func (s *groupStory) watchedWhole() bool {
 // sighted says that the member list was seen at all.
 func (s *groupStory) sighted() bool { return len(s.seen) > 0 || len(s.losses) > 0 }
 
-// current is the number of members now, -1 when it is not known.
+// current is the number of members now, -1 when it is not known: those of the last
+// listing without those that the watcher saw go since.
 func (s *groupStory) current() int {
 	if len(s.seen) == 0 {
 		return -1
 	}
-	return len(s.seen[len(s.seen)-1].ids)
+	last := s.seen[len(s.seen)-1]
+	n := len(last.ids)
+	for _, l := range s.losses {
+		if l.drop < 0 && l.back == nil && last.has(l.m.ID) {
+			n--
+		}
+	}
+	return n
 }
 
 // baseline is the number of members before the first loss, -1 when unknown.

@@ -191,6 +191,8 @@ func groupMetadataLostView(l *loss) view {
 		return match(c, fmt.Sprintf("all members went at once, and %s as its group was not known (GROUP_ID_NOT_FOUND)", plural(l.refusedGroup(), "call was refused", "calls were refused")))
 	case r == nil && !l.s.hasRecords() && l.survivors == 0 && l.s.refusals(l.after) > 0:
 		return leave(c, "all members went at once, and commits were refused with ILLEGAL_GENERATION afterwards")
+	case r == nil && !l.s.hasRecords() && l.s.classic() && l.survivors == 0 && l.coord.well != isYes && l.leave.answer != isYes:
+		return leave(c, "all members went at once, and whether the group's generation began again shows in the offsets topic only")
 	case r == nil:
 		return exclude(c, l.s.notReborn())
 	case l.by.Before(r.after.Add(-skew)) || l.after.After(r.by.Add(skew)):
@@ -241,6 +243,9 @@ func (s *groupStory) judgeRebirth() Outcome {
 	if blind := s.invisible(); len(blind) > 0 {
 		return Outcome{Answer: Unknown, Because: "whether the group's state began anew is not visible", Blind: blind}
 	}
+	if at, ok := s.unseenBirth(); ok {
+		return Outcome{Answer: Unknown, Because: fmt.Sprintf("the group's first record is from %s, and whether it had members before is not visible", clock(at)), Blind: []Need{NeedWatcher}}
+	}
 	if s.hasRecords() || !s.classic() || s.baselineKnown() {
 		return no("%s", s.notReborn())
 	}
@@ -248,6 +253,21 @@ func (s *groupStory) judgeRebirth() Outcome {
 		return Outcome{Answer: Unknown, Because: "generations are only in the offsets topic", Blind: []Need{NeedOffsets}}
 	}
 	return no("nothing points to a loss of the group's state")
+}
+
+// unseenBirth says that a classic group began within the window and that nobody had
+// looked before: it is new, or its state was lost.
+func (s *groupStory) unseenBirth() (time.Time, bool) {
+	if !s.hasRecords() || !s.classic() {
+		return time.Time{}, false
+	}
+	first := s.g.History.Records[0]
+	if first.Tombstone || len(first.Members) == 0 || first.Generation > firstGenerations || !first.At.After(s.f.from()) || first.At.After(s.f.at()) {
+		return time.Time{}, false
+	}
+	w := s.f.e.Watcher
+	watched := w.Usable() && !w.Since.IsZero() && w.Since.Before(first.At) || len(s.seen) > 0 && s.seen[0].until.Before(first.At.Add(-2*skew))
+	return first.At, !watched
 }
 
 func (s *groupStory) foundRebirth(r *rebirth) Outcome {

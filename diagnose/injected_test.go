@@ -20,6 +20,7 @@ var injectedIn = map[string]injected{
 	"cache-thrash/near-evictions-absent":          {CacheThrash, true},
 	"client-unreachable/near-no-client-metrics":   {ClientUnreachable, true},
 	"coordinator-trouble/near-one-group":          {CoordinatorTrouble, false},
+	"duplicate-static-id/near-beats-not-visible":  {DuplicateStaticID, true},
 	"duplicate-static-id/near-fenced-not-visible": {DuplicateStaticID, true},
 	"poll-interval/near-idle":                     {RollingDeploy, false},
 	"poll-interval/near-two-sick-groups":          {SessionTimeout, false},

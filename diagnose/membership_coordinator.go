@@ -151,12 +151,20 @@ func (l *loss) coordHole(b *brokerFacts, groups int) (coordView, bool) {
 			continue
 		}
 		waking := !l.by.Before(a.Add(need-b.sc.every)) && !l.by.After(z.Add(b.sc.every))
+		waking = waking || l.reloaded(z)
 		served := l.s.commitHole(hole{from: a, to: z}) < need
 		return coordView{well: isNo, sure: waking && (l.survivors == 0 || groups > 0 || !served), kind: coordFrozen,
 			why:  fmt.Sprintf("broker %d, the coordinator, could not be scraped for %s from %s", b.ID, span(z.Sub(a)), clock(a)),
 			cite: b.cite(SignalErrorsAny, fmt.Sprintf("no scrape from %s to %s", clock(a), clock(z)))}, true
 	}
 	return coordView{}, false
+}
+
+// reloaded says that the coordinator read the group from the log again as it woke,
+// this member with it, which had to reach it within one session and did not.
+func (l *loss) reloaded(woke time.Time) bool {
+	again := l.s.relisted[l.m.ID]
+	return l.session() > 0 && !again.Before(woke) && !again.After(l.by) && l.by.Sub(woke) >= l.silentAtLeast() && l.by.Sub(woke) <= l.session()+loading
 }
 
 // unscraped says that no other broker was scraped in a span either: then it was

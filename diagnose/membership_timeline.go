@@ -107,6 +107,9 @@ func (s *groupStory) follow() {
 func (s *groupStory) recover(x *loss, l listing) {
 	written := l.rec > x.rec && s.g.History.epochs(x.rec) && s.seen[x.drop].rec == x.rec
 	if s.classic() || l.from.Sub(x.by) <= 2*skew && !written {
+		if s.classic() && l.from.Sub(x.by) > 2*skew {
+			s.relisted[x.m.ID] = l.from
+		}
 		x.by = time.Time{}
 		return
 	}

@@ -49,7 +49,9 @@ func quiet(f *facts, t tally) Outcome {
 	}
 	for _, g := range f.groups() {
 		if b := f.broker(g.Coordinator); !f.sideShow(subjectGroup(g.ID)) && !f.foreign() && !b.callsVisible() {
-			missing = append(missing, subjectGroup(g.ID)+": errors at its coordinator are not visible")
+			o := strayUnseen("its coordinator")
+			o.Subject = subjectGroup(g.ID)
+			return o
 		}
 	}
 	if r := f.e.TargetReading; r.Status == StatusPartial {

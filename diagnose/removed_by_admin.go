@@ -51,6 +51,8 @@ func removedByAdminView(l *loss) view {
 		return leave(c, "it went and came back as a removed member does, and "+l.called.unknown())
 	case l.leftAtOnce() && called:
 		return match(c, "it was dropped sooner than any timeout and called with its old member id afterwards")
+	case !l.sil.known && l.leave.answer == dontKnow && called && l.backAtOnce():
+		return leave(c, "it called with its old member id and was back at once, as a removed member is; how long it had been silent before is not visible")
 	default:
 		return exclude(c, "nothing points to a removal through the admin API")
 	}

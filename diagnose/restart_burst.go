@@ -69,6 +69,8 @@ func judgeBurst(b *brokerFacts) Outcome {
 	}
 	age, ok := b.age()
 	switch {
+	case !ok && len(e.steps) == 0 && e.older > 0 && e.last.Sub(e.since) < b.f.grace():
+		return Outcome{Answer: Unknown, Blind: []Need{NeedBrokerMetrics}, Because: fmt.Sprintf("%s came before the samples, which reach back %s, and the broker's start time is not visible", plural(e.older, "session error", "session errors"), span(e.last.Sub(e.since)))}
 	case !ok && len(e.steps) == 0:
 		return no("no session error in the %s that can be seen", span(e.last.Sub(e.since)))
 	case !ok:

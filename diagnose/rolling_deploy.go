@@ -151,9 +151,6 @@ func (s *groupStory) staticRestart() Outcome {
 	if !s.baselineKnown() {
 		o.Missing = append(o.Missing, "membership before the window")
 	}
-	if !b.counter(SignalBeatFenced).known {
-		o.Missing = append(o.Missing, "whether a heartbeat was refused with FENCED_INSTANCE_ID")
-	}
 	if !s.g.LagReading.Usable() || len(s.g.Lag) == 0 {
 		o.Missing = append(o.Missing, "whether lag keeps rising: it was not read")
 	}

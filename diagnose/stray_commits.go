@@ -51,23 +51,37 @@ func judgeStrayCommits(f *facts) []Outcome {
 			continue
 		}
 		o := f.m.judgeStray(f, b)
-		// Who asks about a group wants to know of its members, which stray commits
-		// do not hurt; who asks about a broker's fetch sessions asks about no group.
-		if f.e.Target.Group != "" && slices.Contains(o.Blind, NeedBrokerMetrics) ||
-			len(f.groups()) == 0 && (o.Answer == No || slices.Contains(o.Blind, NeedBrokerMetrics)) {
+		// Who asks about a broker's fetch sessions asks about no group.
+		if len(f.groups()) == 0 && (o.Answer == No || slices.Contains(o.Blind, NeedBrokerMetrics)) {
 			continue
 		}
 		o.Subject = subject
 		out = append(out, o)
 	}
+	if g := f.group(f.e.Target.Group); g != nil && len(out) == 0 && f.e.Target.Topic == "" && !f.foreign() {
+		o := strayUnseen(subjectBroker(g.Coordinator))
+		if g.Coordinator < 0 {
+			o = strayUnseen("the group's coordinator")
+		}
+		o.Subject = subjectGroup(g.ID)
+		out = append(out, o)
+	}
 	return out
 }
 
+// strayUnseen is the answer where refused commits are not counted. Nothing else
+// shows them: no record, no log line of the broker, and the group stays Stable.
+func strayUnseen(broker string) Outcome {
+	return Outcome{Answer: Unknown, Blind: []Need{NeedBrokerMetrics}, Because: "commits that " + broker + " refuses show in its error counters only, which could not be read"}
+}
+
 func (m membership) judgeStray(f *facts, b *brokerFacts) Outcome {
-	blind := Outcome{Answer: Unknown, Blind: []Need{NeedBrokerMetrics}, Because: "refused commits of this broker are not visible"}
 	c := b.counter(SignalOffsetCommit25)
 	if !f.e.Metrics.Usable() || !c.known || !b.fresh() {
-		return blind
+		if f.foreign() {
+			return no("%s", f.notApplicable())
+		}
+		return strayUnseen(b.subject())
 	}
 	steps := c.within(f.from(), f.at())
 	n := total(steps)

@@ -116,14 +116,16 @@ func (s *groupStory) replacedStatics() []symptom {
 }
 
 // fenced counts refused commits and heartbeats of fenced members at the
-// coordinator in the window.
+// coordinator in the window. Whichever the old holder sends first is refused, so
+// that nobody was fenced is known only where both are counted.
 func (s *groupStory) fenced() (float64, bool) {
 	b := s.coordinator()
 	if b == nil {
 		return 0, false
 	}
 	commits, beats := b.counter(SignalCommitFenced), b.counter(SignalBeatFenced)
-	return commits.increase(s.f.from(), s.f.at()) + beats.increase(s.f.from(), s.f.at()), commits.known
+	n := commits.increase(s.f.from(), s.f.at()) + beats.increase(s.f.from(), s.f.at())
+	return n, n > 0 || commits.known && (beats.known || !s.classic())
 }
 
 // fencedBy is the counter that shows it: the one that moved.

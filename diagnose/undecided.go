@@ -160,8 +160,37 @@ func blindUndecided(f *facts, t tally, notQuiet Outcome) Outcome {
 		return o
 	}
 	o.Summary = "Nothing wrong was seen, but too little could be read to say that all is well. Missing: " + strings.Join(blind, "; ") + "."
+	if said, cites := f.checked(); len(said) > 0 {
+		o.Citations = cites
+		o.Summary = "Nothing wrong was seen in what could be read. " + quietWords(said) + " That does not say that all is well." + stillOpen(o.Alternatives) + " Missing: " + strings.Join(blind, "; ") + "."
+	}
 	o.Decides = "what could not be read: " + strings.Join(blind, "; ")
 	return o
+}
+
+// stillOpen names the classes that nothing has excluded.
+func stillOpen(alternatives []Alternative) string {
+	var codes []string
+	for _, a := range alternatives {
+		codes = append(codes, string(a.Class))
+	}
+	if len(codes) == 0 {
+		return ""
+	}
+	return " Still possible: " + strings.Join(codes, ", ") + "."
+}
+
+// checked describes the groups asked about of which nobody was seen to come or go:
+// what can be said of them although something else is missing.
+func (f *facts) checked() (said []string, cites []Citation) {
+	for _, g := range f.groups() {
+		if _, ok := g.state(); !ok || f.stability(g).changed || f.sideShow(subjectGroup(g.ID)) {
+			continue
+		}
+		words, by := f.groupNormal(g)
+		said, cites = append(said, words), append(cites, by...)
+	}
+	return said, cites
 }
 
 // blindWords says what an answer could not read: "slots (forbidden)", or what
