@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -49,16 +50,27 @@ func TestScoreGolden(t *testing.T) {
 	golden(t, "score.json", b.String())
 }
 
+// earlyLooks are classes whose recall on recorded, held-out runs is below 0.9 still:
+// looks within seconds of the fault, and lag that was seen for half a minute.
+var earlyLooks = []diagnose.Class{diagnose.CoordinatorTrouble, diagnose.GroupMetadataLost, diagnose.JoinSyncRace, diagnose.LagStableGroup}
+
 // What must never get worse, whatever the golden says.
 func TestScoreBars(t *testing.T) {
 	r := wholeScore(t)
 	if r.Runs < 300 || r.HeldOutRuns == 0 {
 		t.Errorf("%d cases, %d held out", r.Runs, r.HeldOutRuns)
 	}
-	// The aim is 0.95 on held-out recorded runs. Those came late and brought the
-	// figure down (docs/accuracy.md has the sets apart); it may only rise.
-	if r.MacroF1 < 0.94 {
-		t.Errorf("macro-F1 %.3f, want 0.94 with full telemetry", r.MacroF1)
+	for name, f := range map[string]score.Figures{"all": r.Figures, "recorded and held out": r.Subsets["recorded_held_out"]} {
+		if f.MacroF1 < 0.95 {
+			t.Errorf("%s: macro-F1 %.3f, want 0.95 with full telemetry", name, f.MacroF1)
+		}
+	}
+	for name, classes := range map[string]map[diagnose.Class]score.ClassFigures{"all": r.PerClass, "recorded and held out": r.PerClassUnseen} {
+		for c, f := range classes {
+			if f.Runs > 0 && f.Recall < 0.9 && !slices.Contains(earlyLooks, c) {
+				t.Errorf("%s: recall of %s is %.3f, want 0.9", name, c, f.Recall)
+			}
+		}
 	}
 	if r.WrongConfirmedShare > 0.01 {
 		t.Errorf("%.1f %% wrong and confirmed, want at most 1", 100*r.WrongConfirmedShare)
@@ -165,8 +177,8 @@ Runs behind the recorded cases whose names begin with ` + "`run-`" + `, by class
 during the fault and after it, and each look is a case.
 
 %s
-By soak: ` + "`tuning`" + ` is what rules were written with; ` + "`first`" + ` was recorded beside that, with other parameters, and not looked
-at; ` + "`live`" + ` was played with the finished rules, so that its figures are what a live soak said.
+By soak: ` + "`tuning`" + ` and ` + "`first`" + ` are what rules were written with; ` + "`live`" + ` was played afterwards with other parameters. Of
+` + "`live`" + ` the runs on 4.4.0 were looked at later and count as tuned; those on 3.7.2 and 3.9.2 stayed held out.
 
 %s
 ## Confusion
@@ -225,6 +237,8 @@ more than the third column says, a wrong first finding is wrong.
   independent of each other.
 - One host, no TLS, no ACLs, quiet clusters: one fault at a time, but for a few cases by hand.
 - A class with few cases moves by many points with one of them.
+- On held-out runs the recall of ` + "`coordinator-trouble`, `group-metadata-lost`, `join-sync-race` and `lag-stable-group`" + ` is
+  below 0.9: most of these looks came within seconds of the fault and end in doubt, some in a commoner cause.
 
 ## Score it again
 
