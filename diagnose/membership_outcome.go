@@ -304,11 +304,7 @@ func decider(c, other Class, l *loss) string {
 		if l.stoodStill() == isNo {
 			return fmt.Sprintf("The log of client %s around %s: “session timed out without receiving a heartbeat response” during the gap = its network to %s.", client, clock(l.quietSince()), subjectBroker(l.s.g.Coordinator))
 		}
-		need := seconds(l.silentAtLeast())
-		if l.session() == 0 {
-			need = "the session timeout"
-		}
-		return fmt.Sprintf("time-between-poll-max of client %s: %s or more = the process stood still. Or its log: “session timed out without receiving a heartbeat response” during the gap = network, at its end = stood still.", client, need)
+		return fmt.Sprintf("time-between-poll-max of client %s (Java): %s = the process stood still. Or its log: “session timed out without receiving a heartbeat response” (librdkafka: SESSTMOUT, “session timed out … after N ms”) during the gap = network, at its end = stood still.", client, l.stoodStillFrom())
 	case ProcessReplaced, ProcessGone:
 		return "The pod's or host's own record: restarted, killed (OOM), or replaced by a deploy."
 	case PollIntervalStatic, PollInterval:
@@ -320,6 +316,9 @@ func decider(c, other Class, l *loss) string {
 	case CoordinatorTrouble:
 		return fmt.Sprintf("Whether other groups of broker %d lost members in the same second.", l.s.g.Coordinator)
 	case RollingDeploy, RemovedByAdmin:
+		if !l.s.classic() {
+			return fmt.Sprintf("The log of client %s around %s, or its pod's record: the broker of a KIP-848 group logs only that the member left, without a reason.", client, clock(l.by))
+		}
 		return "The leave reason in the broker's log: “consumer poll timeout has expired”, “the consumer is being closed”, or “removed by an admin”."
 	case SessionTimeout:
 		if c == JoinSyncRace {
@@ -329,4 +328,31 @@ func decider(c, other Class, l *loss) string {
 	default:
 		return "The broker's log around " + clock(l.by) + "."
 	}
+}
+
+// defaultHeartbeat is heartbeat.interval.ms of a classic client that does not set
+// it, defaultGroupBeat the broker's group.consumer.heartbeat.interval.ms (KIP-848).
+const (
+	defaultHeartbeat = 3 * time.Second
+	defaultGroupBeat = 5 * time.Second
+)
+
+// stoodStillFrom words the time without a poll from which a process that stood still
+// lost its session: the session timeout less one heartbeat interval. No record has
+// the interval of a classic client; of a KIP-848 group it is a setting.
+func (l *loss) stoodStillFrom() string {
+	if l.session() == 0 {
+		return "the session timeout or more"
+	}
+	beat, how := defaultHeartbeat, "the default; a client that sets heartbeat.interval.ms higher dies sooner"
+	if !l.s.classic() {
+		beat, how = defaultGroupBeat, "the default"
+		if n := l.s.serverSetting("consumer.heartbeat.interval.ms"); n > 0 {
+			beat, how = ms(n), "as set"
+		}
+	}
+	if beat >= l.session() {
+		return seconds(l.silentAtLeast()) + " or more"
+	}
+	return fmt.Sprintf("%s (the session timeout less a heartbeat interval of %s, %s) or more", seconds(l.session()-beat), seconds(beat), how)
 }

@@ -173,15 +173,35 @@ func (s *groupStory) member(id string, last int) RecordMember {
 
 // serverSession is the session timeout of KIP-848 groups in milliseconds, a setting
 // of the group itself or else of the coordinator; 0 when neither was read.
-func (s *groupStory) serverSession() int32 {
-	if n := timeoutSetting(s.g.Settings["consumer.session.timeout.ms"]); n > 0 {
+func (s *groupStory) serverSession() int32 { return s.serverSetting("consumer.session.timeout.ms") }
+
+// serverSetting is a setting of KIP-848 groups in milliseconds: the group's own, or
+// else its coordinator's, whose name begins with "group."; 0 when neither was read.
+func (s *groupStory) serverSetting(name string) int32 {
+	if n := timeoutSetting(s.g.Settings[name]); n > 0 {
 		return n
 	}
 	b := s.coordinator()
 	if b == nil {
 		return 0
 	}
-	return timeoutSetting(b.Settings["group.consumer.session.timeout.ms"])
+	return timeoutSetting(b.Settings["group."+name])
+}
+
+// longestSession is what the broker lets a session timeout be at most: its
+// group.consumer.max.session.timeout.ms for KIP-848 groups, group.max.session.timeout.ms
+// for classic ones, else their defaults (60 s, 30 min). Rounded down to 5 s.
+func (s *groupStory) longestSession() time.Duration {
+	name, most := "group.max.session.timeout.ms", 30*time.Minute
+	if !s.classic() {
+		name, most = "group.consumer.max.session.timeout.ms", time.Minute
+	}
+	if b := s.coordinator(); b != nil {
+		if n := timeoutSetting(b.Settings[name]); n > 0 {
+			most = ms(n)
+		}
+	}
+	return max(most.Truncate(5*time.Second), min(most, 5*time.Second))
 }
 
 // timeoutSetting is a setting in milliseconds, 0 when it was not read or is none.

@@ -76,6 +76,7 @@ func (l *loss) timing(v *values) {
 	}
 	if l.session() > 0 {
 		v.seconds("session_timeout_seconds", l.session())
+		v.seconds("session_max_seconds", l.s.longestSession())
 	}
 	if l.rebalance() > 0 {
 		v.seconds("rebalance_timeout_seconds", l.rebalance())

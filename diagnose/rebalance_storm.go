@@ -368,6 +368,9 @@ func (s *groupStory) changedIn() changes {
 	}
 	if len(kinds) == 0 {
 		c.kind, c.words = "unknown", "the members, topics and partitions stayed the same, so a client asks for them (a changing subscription, enforceRebalance, or a topic pattern)"
+		if !s.baselineKnown() {
+			c.words = "no change of members, topics or partitions is visible, so a client may ask for them (a changing subscription, enforceRebalance, or a topic pattern)"
+		}
 		return c
 	}
 	c.kind, c.words = kinds[0], strings.Join(parts, ", ")

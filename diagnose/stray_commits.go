@@ -148,7 +148,7 @@ func (m membership) foundStray(f *facts, b *brokerFacts, steps []step) Outcome {
 	if len(o.Alternatives) > 0 {
 		lost = "no group that was looked at lost a member"
 	}
-	o.Summary = fmt.Sprintf("Somebody outside a group commits to it: broker %d refused %s with UNKNOWN_MEMBER_ID since %s, about %s a minute, while %s. Consumption is not hurt; those commits are lost.",
+	o.Summary = fmt.Sprintf("Somebody outside a group commits to it: broker %d refused %s (each partition counts) with UNKNOWN_MEMBER_ID since %s, about %s a minute, while %s. Consumption is not hurt; those commits are lost.",
 		b.ID, plural(n, "commit", "commits"), clock(first), count(max(1, rate)), lost)
 	return o
 }
