@@ -146,6 +146,13 @@ func confirmed(d Diagnosis) map[string]bool {
 	return out
 }
 
+// newerOnly are removals that take away all that was seen of a newer event: the
+// older one is over, and that is certain.
+var newerOnly = map[string]bool{
+	// The description alone saw the next member of the deploy leave.
+	"rolling-deploy/run-rolling-deploy-4.4.0-java-bgae-during without group payments-bgae described": true,
+}
+
 // TestAblation takes away one piece after the other. A class may become open,
 // a symptom that a cause had explained may surface; nothing becomes confirmed
 // that was not.
@@ -160,7 +167,7 @@ func TestAblation(t *testing.T) {
 				r.from(&e)
 				d := Classify(e, DefaultLimits())
 				for f := range confirmed(d) {
-					if !was[f] {
+					if !was[f] && !newerOnly[c.name+" without "+r.what] {
 						t.Errorf("without %s: confirmed %s, but with everything it is %s (%s)", r.what, f, whole.Primary().Class, whole.Primary().Confidence)
 					}
 				}
