@@ -55,7 +55,7 @@ const (
 func groupScenarios() []scenario {
 	return []scenario{
 		{name: "session-timeout", class: diagnose.SessionTimeout, steps: []string{"find-the-pause", "read-the-client-log", "find-the-process"}},
-		{name: "poll-interval", class: diagnose.PollInterval, steps: []string{"cap-the-batch", "time-a-batch"}, cut: true},
+		{name: "poll-interval", class: diagnose.PollInterval, steps: []string{"cap-the-batch", "scale-the-batch", "one-slow-call", "time-a-batch"}, cut: true},
 		{name: "process-gone", class: diagnose.ProcessGone, steps: []string{"find-why-it-died", "find-why-it-died-on-host"}},
 		{name: "rolling-deploy", class: diagnose.RollingDeploy, steps: []string{"nothing-to-do"}},
 		{name: "join-sync-race", class: diagnose.JoinSyncRace, steps: []string{"look-at-the-newcomer", "look-at-the-newcomer-on-host"}},
