@@ -167,15 +167,13 @@ func weakenThrash(b *brokerFacts, c cache, o *Outcome) {
 // followersFew says that replica fetchers can have caused all evictions by their
 // number: no more than there are of them in any period.
 func (b *brokerFacts) followersFew() bool {
-	periods := map[time.Duration]float64{}
-	steps := b.counter(SignalEvictions).within(b.f.cacheFrom(), b.f.at())
-	for _, s := range steps {
-		k := s.at.Sub(steps[0].at) / b.f.wave()
-		if periods[k] += s.n; periods[k] > b.threads() {
+	periods := b.periods(b.counter(SignalEvictions).within(b.f.cacheFrom(), b.f.at()))
+	for _, n := range periods {
+		if n > b.threads() {
 			return false
 		}
 	}
-	return len(steps) > 0
+	return len(periods) > 0
 }
 
 // alone says that no other broker has sustained session errors: a routing

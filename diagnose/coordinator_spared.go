@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -52,13 +53,11 @@ func (s *groupStory) holes() []hole {
 	}
 	need := s.shortestSilence()
 	var out []hole
-	for i := len(b.sc.times) - 1; i > 0; i-- {
-		x := hole{from: b.sc.times[i-1], to: b.sc.times[i]}
+	for _, x := range slices.Backward(b.holes(need)) {
 		if x.to.Before(s.f.from()) {
 			break
 		}
-		_, restarted := b.sc.startIn(x.from, x.to)
-		if x.to.Sub(x.from) < max(need, 5*b.sc.every/2) || restarted || s.f.unscraped(x.from, x.to, b) {
+		if _, restarted := b.sc.startIn(x.from, x.to); restarted {
 			continue
 		}
 		for k, v := range w.Losses {
@@ -83,8 +82,8 @@ func (s *groupStory) doubtful() []symptom {
 	b := s.coordinator()
 	return []symptom{{
 		Subject:    subjectGroup(s.g.ID),
-		Text:       fmt.Sprintf("broker %d, the coordinator, could not be scraped for %s from %s, and whether it stood still is not visible", b.ID, span(x.to.Sub(x.from)), clock(x.from)),
-		Citations:  []Citation{b.cite(SignalErrorsAny, fmt.Sprintf("no scrape from %s to %s", clock(x.from), clock(x.to)))},
+		Text:       x.words(b) + ", and whether it stood still is not visible",
+		Citations:  []Citation{x.cite(b)},
 		Candidates: []Alternative{{CoordinatorTrouble, "it may have stood still and dropped members of other groups"}, {Quiet, "it may have been the monitoring alone"}},
 		By:         []Class{RestartBurst},
 		Under:      b.subject(),
@@ -111,7 +110,7 @@ func (s *groupStory) troubleUnseen() (string, bool) {
 // shortestSilence is the shortest silence that lets a session of the group run
 // out, that of the defaults where it is not known.
 func (s *groupStory) shortestSilence() time.Duration {
-	session := 45 * time.Second
+	session := defaultSession
 	for _, id := range s.seen[len(s.seen)-1].ids {
 		if n := s.member(id, len(s.seen)-1).SessionTimeoutMS; n > 0 {
 			session = min(session, ms(n))
@@ -158,7 +157,7 @@ func (s *groupStory) sparedOutcome(x hole) Outcome {
 	o := Outcome{
 		Answer: Yes, Subject: b.subject(),
 		Citations: []Citation{
-			b.cite(SignalErrorsAny, fmt.Sprintf("no scrape from %s to %s", clock(x.from), clock(x.to))),
+			x.cite(b),
 			cite(fmt.Sprintf("watcher.losses[%d]", x.losses[len(x.losses)-1]), fmt.Sprintf("group %s lost a member between %s and %s", last.Group, clock(last.After), clock(last.By)), w.Reading),
 			cite(groupPath(s.g.ID, "history.commits"), fmt.Sprintf("group %s committed nothing for %s", s.g.ID, span(x.silent)), s.g.History.Reading),
 		},

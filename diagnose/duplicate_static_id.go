@@ -153,7 +153,7 @@ func (s *groupStory) staticSession() time.Duration {
 	if n := s.serverSession(); n > 0 {
 		return ms(n)
 	}
-	return 45 * time.Second
+	return defaultSession
 }
 
 // hasStatics says that the group has, or had, a member with an instance id.

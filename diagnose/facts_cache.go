@@ -205,11 +205,16 @@ const sustainedPeriods = 3
 
 // spread counts the 120 s periods, from the first step on, that have steps.
 func (b *brokerFacts) spread(steps []step) int {
-	seen := map[time.Duration]bool{}
+	return len(b.periods(steps))
+}
+
+// periods sums steps by 120 s period from the first step on, without the empty ones.
+func (b *brokerFacts) periods(steps []step) map[time.Duration]float64 {
+	out := map[time.Duration]float64{}
 	for _, s := range steps {
-		seen[s.at.Sub(steps[0].at)/b.f.wave()] = true
+		out[s.at.Sub(steps[0].at)/b.f.wave()] += s.n
 	}
-	return len(seen)
+	return out
 }
 
 const (

@@ -108,12 +108,8 @@ func (b *brokerFacts) atCeiling(c cache, evictions []step) bool {
 		return false
 	}
 	free := c.capacity - float64(max(0, c.demand.low))
-	periods := map[int]float64{}
-	for _, s := range evictions {
-		periods[int(s.at.Sub(evictions[0].at)/b.f.wave())] += s.n
-	}
 	hit := 0
-	for _, n := range periods {
+	for _, n := range b.periods(evictions) {
 		if n >= ceilingShare*free {
 			hit++
 		}

@@ -7,12 +7,9 @@ import (
 	"unicode"
 )
 
-// Bounds between a kill and the drop that it explains. A log rarely names the
-// session timeout; 45 s is the default since Kafka 3.0 [KIP-735].
-const (
-	killedSession = 45 * time.Second
-	killedSlack   = 30 * time.Second
-)
+// killedSlack is how much longer than a session timeout may lie between a kill and
+// the drop that it explains.
+const killedSlack = 30 * time.Second
 
 // killed are the lines about a killed process that explain the group's drops: a
 // little more than one session timeout before one, about the same member where
@@ -37,9 +34,9 @@ func (c scope) killedBy(k, drop int) bool {
 	return !f.First.IsZero() && (before(kill.First) || before(kill.Last)) && aboutSame(kill, f, len(c.s.groups) <= 1) && !c.aliveAfter(kill.First, f)
 }
 
-// sessionLimit is the session timeout as far as the log tells it.
+// sessionLimit is the session timeout as far as the log tells it, which is rarely.
 func (c scope) sessionLimit() time.Duration {
-	return max(killedSession, time.Duration(c.highest(LogSessionTimedOut))*time.Millisecond)
+	return max(defaultSession, time.Duration(c.highest(LogSessionTimedOut))*time.Millisecond)
 }
 
 // aboutSame says that nothing in a kill's line speaks against the dropped member:

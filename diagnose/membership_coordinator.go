@@ -141,23 +141,45 @@ const loading = time.Minute
 // so the drop comes at the end of the hole.
 func (l *loss) coordHole(b *brokerFacts, groups int) (coordView, bool) {
 	from := l.quietSince()
-	need := max(l.silentAtLeast(), 5*b.sc.every/2)
-	for i := 1; i < len(b.sc.times); i++ {
-		a, z := b.sc.times[i-1], b.sc.times[i]
-		if z.Sub(a) < need || !z.After(from) || !a.Before(l.by) || need <= 0 {
+	need := b.holeFrom(l.silentAtLeast())
+	for _, x := range b.holes(need) {
+		if !x.to.After(from) || !x.from.Before(l.by) {
 			continue
 		}
-		if l.s.f.unscraped(a, z, b) {
-			continue
-		}
-		waking := !l.by.Before(a.Add(need-b.sc.every)) && !l.by.After(z.Add(b.sc.every))
-		waking = waking || l.reloaded(z)
-		served := l.s.commitHole(hole{from: a, to: z}) < need
-		return coordView{well: isNo, sure: waking && (l.survivors == 0 || groups > 0 || !served), kind: coordFrozen,
-			why:  fmt.Sprintf("broker %d, the coordinator, could not be scraped for %s from %s", b.ID, span(z.Sub(a)), clock(a)),
-			cite: b.cite(SignalErrorsAny, fmt.Sprintf("no scrape from %s to %s", clock(a), clock(z)))}, true
+		waking := !l.by.Before(x.from.Add(need-b.sc.every)) && !l.by.After(x.to.Add(b.sc.every))
+		waking = waking || l.reloaded(x.to)
+		served := l.s.commitHole(x) < need
+		return coordView{well: isNo, sure: waking && (l.survivors == 0 || groups > 0 || !served), kind: coordFrozen, why: x.words(b), cite: x.cite(b)}, true
 	}
 	return coordView{}, false
+}
+
+// holeFrom is the length from which a gap between scrapes is a hole: that of the
+// silence in question, and never one scrape that was missed.
+func (b *brokerFacts) holeFrom(silence time.Duration) time.Duration {
+	return max(silence, 5*b.sc.every/2)
+}
+
+// holes are the times in which the broker could not be scraped for a silence, in
+// their order, while others were or there is none.
+func (b *brokerFacts) holes(silence time.Duration) []hole {
+	need := b.holeFrom(silence)
+	var out []hole
+	for i := 1; i < len(b.sc.times) && need > 0; i++ {
+		x := hole{from: b.sc.times[i-1], to: b.sc.times[i]}
+		if x.to.Sub(x.from) >= need && !b.f.unscraped(x.from, x.to, b) {
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
+func (x hole) words(b *brokerFacts) string {
+	return fmt.Sprintf("broker %d, the coordinator, could not be scraped for %s from %s", b.ID, span(x.to.Sub(x.from)), clock(x.from))
+}
+
+func (x hole) cite(b *brokerFacts) Citation {
+	return b.cite(SignalErrorsAny, fmt.Sprintf("no scrape from %s to %s", clock(x.from), clock(x.to)))
 }
 
 // reloaded says that the coordinator read the group from the log again as it woke,

@@ -330,6 +330,10 @@ func decider(c, other Class, l *loss) string {
 	}
 }
 
+// defaultSession is session.timeout.ms of a classic client since Kafka 3.0 (KIP-735),
+// and the broker's group.consumer.session.timeout.ms (KIP-848).
+const defaultSession = 45 * time.Second
+
 // defaultHeartbeat is heartbeat.interval.ms of a classic client that does not set
 // it, defaultGroupBeat the broker's group.consumer.heartbeat.interval.ms (KIP-848).
 const (

@@ -218,7 +218,7 @@ func (l *loss) callsIn(c counter, b *brokerFacts) float64 {
 	removed := l.leave.answer == isYes
 	slack := 2*b.sc.every + l.heartbeat()
 	if !removed {
-		slack += max(l.session(), 45*time.Second) // at least the default since KIP-735
+		slack += max(l.session(), defaultSession)
 	}
 	n := 0.0
 	for _, s := range c.steps {

@@ -76,6 +76,9 @@ func (l *loss) leaderByRecords() bool {
 // have run out: somebody else joined with it, or heartbeats were answered with
 // REBALANCE_IN_PROGRESS by then. A rebalance that its own loss began is later.
 func (l *loss) rebalanceFirst() bool {
+	if l.rec < 1 {
+		return false
+	}
 	before := idSet(l.s.g.History.Records[l.rec-1].Members)
 	for _, m := range l.s.g.History.Records[l.rec].Members {
 		if !before[m.ID] && !sameClient(l.m, m, false) {

@@ -38,7 +38,7 @@ func rebalanceTimeoutView(l *loss) view {
 	switch {
 	case l.leftLate():
 		return match(c, l.heldReason()+"; the LeaveGroup request is what the client sent when it noticed, right after")
-	case l.leave.answer == isYes && l.rec > 0 && l.heldByRecords() && l.rebalanceFirst():
+	case l.leave.answer == isYes && l.heldByRecords() && l.rebalanceFirst():
 		return leave(c, l.heldReason()+"; whether it left before or after that ran out is not visible")
 	case l.leave.answer == isYes:
 		return exclude(c, "the member left by itself")
@@ -95,7 +95,7 @@ func (l *loss) leftLate() bool {
 	if l.leave.answer != isYes {
 		return false
 	}
-	first := l.rec > 0 && l.rebalanceFirst()
+	first := l.rebalanceFirst()
 	if l.tooSoonForPoll() {
 		return l.heldUp() || l.heldByRecords() && first
 	}

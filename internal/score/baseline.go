@@ -1,10 +1,6 @@
 package score
 
-import (
-	"time"
-
-	"github.com/kafka-oncall/kafka-oncall/diagnose"
-)
+import "github.com/kafka-oncall/kafka-oncall/diagnose"
 
 // Baseline is a simpler way of judging. Its answer is the class whose advice
 // it leads to; it has no doubt and no alternatives.
@@ -63,10 +59,7 @@ func Articles(e diagnose.Evidence) diagnose.Class {
 		return memberArticle(e)
 	}
 	worst := diagnose.Quiet
-	for _, b := range e.Brokers {
-		if e.Target.Broker != nil && b.ID != *e.Target.Broker {
-			continue
-		}
+	for _, b := range brokersInQuestion(e) {
 		if c := sessionArticle(e, b); c != diagnose.Quiet {
 			worst = c
 		}
@@ -112,21 +105,14 @@ func memberArticle(e diagnose.Evidence) diagnose.Class {
 // generations counts the rebalances that the group wrote down in the window.
 func generations(e diagnose.Evidence) int {
 	n := 0
-	for _, g := range e.Groups {
-		if g.ID != e.Target.Group {
-			continue
-		}
+	for _, g := range inQuestion(e) {
 		for _, r := range g.History.Records {
-			if r.At.After(from(e)) {
+			if r.At.After(windowStart(e)) {
 				n++
 			}
 		}
 	}
 	return n
-}
-
-func from(e diagnose.Evidence) time.Time {
-	return e.At.Add(-time.Duration(e.WindowSeconds) * time.Second)
 }
 
 // restarted: the broker's process is younger than 15 min.
@@ -148,10 +134,7 @@ func nearlyFull(b diagnose.Broker) bool {
 // whose process is gone, the commonest reason.
 func LagOnly(e diagnose.Evidence) diagnose.Class {
 	out := diagnose.Quiet
-	for _, g := range e.Groups {
-		if e.Target.Group != "" && g.ID != e.Target.Group {
-			continue
-		}
+	for _, g := range inQuestion(e) {
 		if c := lagStatus(g.Lag); c != diagnose.Quiet {
 			out = c
 		}

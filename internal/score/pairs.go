@@ -195,26 +195,24 @@ func windowStart(e diagnose.Evidence) time.Time {
 
 // inQuestion are the groups that the case asks about.
 func inQuestion(e diagnose.Evidence) []diagnose.Group {
-	if e.Target.Group == "" {
-		return e.Groups
-	}
-	var out []diagnose.Group
-	for _, g := range e.Groups {
-		if g.ID == e.Target.Group {
-			out = append(out, g)
-		}
-	}
-	return out
+	return slices.DeleteFunc(slices.Clone(e.Groups), func(g diagnose.Group) bool {
+		return e.Target.Group != "" && g.ID != e.Target.Group
+	})
+}
+
+// brokersInQuestion are the brokers that the case asks about.
+func brokersInQuestion(e diagnose.Evidence) []diagnose.Broker {
+	return slices.DeleteFunc(slices.Clone(e.Brokers), func(b diagnose.Broker) bool {
+		return e.Target.Broker != nil && b.ID != *e.Target.Broker
+	})
 }
 
 // demandKnown: who needs a session was counted on the broker in question, or on
 // every broker.
 func demandKnown(e diagnose.Evidence) bool {
 	known := len(e.Brokers) > 0
-	for _, b := range e.Brokers {
-		if e.Target.Broker == nil || b.ID == *e.Target.Broker {
-			known = known && b.Demand.OK()
-		}
+	for _, b := range brokersInQuestion(e) {
+		known = known && b.Demand.OK()
 	}
 	return known
 }

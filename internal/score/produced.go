@@ -63,10 +63,7 @@ func Produced(c diagnose.Class, e diagnose.Evidence) []string {
 		return nil
 	}
 	out := append(onBrokers(marks, e), "watcher.losses", "watcher.stable_groups", "logs", "pods")
-	for _, g := range e.Groups {
-		if e.Target.Group != "" && g.ID != e.Target.Group {
-			continue
-		}
+	for _, g := range inQuestion(e) {
 		for _, part := range []string{"history", "snapshots", "lag"} {
 			out = append(out, fmt.Sprintf("groups[%s].%s", g.ID, part))
 		}
@@ -79,10 +76,7 @@ func Produced(c diagnose.Class, e diagnose.Evidence) []string {
 
 func onBrokers(marks []string, e diagnose.Evidence) []string {
 	var out []string
-	for _, b := range e.Brokers {
-		if e.Target.Broker != nil && b.ID != *e.Target.Broker {
-			continue
-		}
+	for _, b := range brokersInQuestion(e) {
 		for _, m := range marks {
 			out = append(out, fmt.Sprintf("brokers[%d].%s", b.ID, m))
 		}

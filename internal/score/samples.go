@@ -9,7 +9,7 @@ import (
 // grown is how much a counter of a broker grew in the window. It is kinder than
 // increase(): a series that was born in the window counts from zero.
 func grown(e diagnose.Evidence, b diagnose.Broker, s diagnose.Signal) float64 {
-	sum, start := 0.0, from(e)
+	sum, start := 0.0, windowStart(e)
 	for _, series := range b.Signals[s].Series {
 		for i, x := range series.Samples {
 			if x.T.Before(start) {
@@ -31,7 +31,7 @@ func grown(e diagnose.Evidence, b diagnose.Broker, s diagnose.Signal) float64 {
 // there before.
 func bornIn(e diagnose.Evidence, b diagnose.Broker, x diagnose.Sample) bool {
 	for _, series := range b.Signals[diagnose.SignalErrorsAny].Series {
-		if len(series.Samples) > 0 && series.Samples[0].T.Before(x.T) && x.T.After(from(e)) {
+		if len(series.Samples) > 0 && series.Samples[0].T.Before(x.T) && x.T.After(windowStart(e)) {
 			return true
 		}
 	}
