@@ -7,7 +7,6 @@ import (
 	"math"
 	"slices"
 	"sort"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -343,7 +342,7 @@ func (r *run) name(given, base string) string {
 	if given != "" {
 		return given
 	}
-	return base + "-" + strconv.FormatInt(r.t.Started.Unix()%(36*36*36*36), 36)
+	return base + "-" + r.t.Tag()
 }
 
 func record(topic string, p int32) *kgo.Record {

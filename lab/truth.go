@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strconv"
 	"time"
 )
 
@@ -63,6 +64,10 @@ type Moment struct {
 	At    time.Time `json:"at"`
 	Event string    `json:"event"`
 }
+
+// Tag tells runs apart in names: the second they began in, in base 36 (it repeats
+// after 19 days).
+func (t Truth) Tag() string { return strconv.FormatInt(t.Started.Unix()%(36*36*36*36), 36) }
 
 // Write prints the truth as one indented JSON object.
 func (t Truth) Write(w io.Writer) error {

@@ -10,12 +10,12 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/kafka-oncall/kafka-oncall/diagnose"
+	"github.com/kafka-oncall/kafka-oncall/internal/evidencefile"
 	"github.com/kafka-oncall/kafka-oncall/internal/score"
 	"github.com/kafka-oncall/kafka-oncall/lab"
 )
@@ -121,7 +121,7 @@ func (f filing) look(out io.Writer, dir string, t lab.Truth, l lab.Look) error {
 // runName replaces the number that a run has in its plan by its time of start:
 // two plans number alike.
 func runName(dir string, t lab.Truth) string {
-	return strings.TrimRight(strings.TrimRight(dir, "0123456789"), "-") + "-" + strconv.FormatInt(t.Started.Unix()%(36*36*36*36), 36)
+	return strings.TrimRight(strings.TrimRight(dir, "0123456789"), "-") + "-" + t.Tag()
 }
 
 // meta is case.json. It has no primary: such a case is judged by the score alone,
@@ -160,17 +160,10 @@ func provisional(t lab.Truth) diagnose.Class {
 // unpacked reads a file of evidence, gzipped or not.
 func unpacked(path string) ([]byte, error) {
 	raw, err := os.ReadFile(path)
+	if err == nil && strings.HasSuffix(path, ".gz") {
+		raw, err = evidencefile.Unzip(raw)
+	}
 	if err != nil {
-		return nil, fmt.Errorf("reading evidence: %w", err)
-	}
-	if !strings.HasSuffix(path, ".gz") {
-		return raw, nil
-	}
-	z, err := gzip.NewReader(bytes.NewReader(raw))
-	if err != nil {
-		return nil, fmt.Errorf("reading evidence: %w", err)
-	}
-	if raw, err = io.ReadAll(io.LimitReader(z, diagnose.MaxEvidenceBytes+1)); err != nil {
 		return nil, fmt.Errorf("reading evidence: %w", err)
 	}
 	return raw, nil
@@ -186,17 +179,9 @@ func packed(path string) ([]byte, error) {
 	if _, err := diagnose.Decode(raw); err != nil {
 		return nil, err
 	}
-	var small, b bytes.Buffer // a tenth smaller without indentation, even packed
+	var small bytes.Buffer // a tenth smaller without indentation, even packed
 	if err := json.Compact(&small, raw); err != nil {
 		return nil, fmt.Errorf("packing evidence: %w", err)
 	}
-	z, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
-	if err != nil {
-		return nil, fmt.Errorf("packing evidence: %w", err)
-	}
-	_, err = z.Write(small.Bytes())
-	if err = errors.Join(err, z.Close()); err != nil {
-		return nil, fmt.Errorf("packing evidence: %w", err)
-	}
-	return b.Bytes(), nil
+	return evidencefile.Pack(small.Bytes(), gzip.BestCompression)
 }

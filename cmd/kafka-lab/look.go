@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"compress/gzip"
 	"context"
 	"encoding/json"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/kafka-oncall/kafka-oncall/diagnose"
 	"github.com/kafka-oncall/kafka-oncall/diagnose/collect"
+	"github.com/kafka-oncall/kafka-oncall/internal/evidencefile"
 	"github.com/kafka-oncall/kafka-oncall/lab"
 )
 
@@ -105,13 +105,13 @@ func (o *observer) Look(ctx context.Context, t lab.Target, evidence string) ([]l
 
 func keepEvidence(path string, e diagnose.Evidence) error {
 	data, err := diagnose.Encode(e)
-	if err != nil {
-		return fmt.Errorf("keeping the evidence: %w", err)
+	if err == nil {
+		data, err = evidencefile.Pack(data, gzip.DefaultCompression)
 	}
-	var b bytes.Buffer
-	z := gzip.NewWriter(&b)
-	_, err = z.Write(data)
-	if err := errors.Join(err, z.Close(), os.WriteFile(path, b.Bytes(), 0o600)); err != nil {
+	if err == nil {
+		err = os.WriteFile(path, data, 0o600)
+	}
+	if err != nil {
 		return fmt.Errorf("keeping the evidence: %w", err)
 	}
 	return nil

@@ -1,15 +1,14 @@
 package main
 
 import (
-	"bytes"
 	"compress/gzip"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/kafka-oncall/kafka-oncall/diagnose"
+	"github.com/kafka-oncall/kafka-oncall/internal/evidencefile"
 )
 
 // loadEvidence reads an evidence file: JSON, the same gzipped (recognised by
@@ -31,24 +30,10 @@ func loadEvidence(name string) (diagnose.Evidence, error) {
 	if err != nil {
 		return diagnose.Evidence{}, fmt.Errorf("read evidence: %s", reason(err))
 	}
-	if bytes.HasPrefix(data, []byte{0x1f, 0x8b}) {
-		if data, err = unzip(data); err != nil {
-			return diagnose.Evidence{}, err
-		}
+	if data, err = evidencefile.Unpack(data); err != nil {
+		return diagnose.Evidence{}, err
 	}
 	return diagnose.Decode(data)
-}
-
-func unzip(data []byte) ([]byte, error) {
-	r, err := gzip.NewReader(bytes.NewReader(data))
-	if err != nil {
-		return nil, fmt.Errorf("unzip evidence: %w", err)
-	}
-	out, err := io.ReadAll(io.LimitReader(r, diagnose.MaxEvidenceBytes+1))
-	if err != nil {
-		return nil, fmt.Errorf("unzip evidence: %w", err)
-	}
-	return out, nil
 }
 
 // saveEvidence writes evidence so that replay gives the same verdict. A name
@@ -60,15 +45,9 @@ func saveEvidence(name string, e diagnose.Evidence) error {
 		return err
 	}
 	if strings.HasSuffix(name, ".gz") {
-		var b bytes.Buffer
-		z := gzip.NewWriter(&b)
-		if _, err := z.Write(data); err != nil {
-			return fmt.Errorf("zip evidence: %w", err)
+		if data, err = evidencefile.Pack(data, gzip.DefaultCompression); err != nil {
+			return err
 		}
-		if err := z.Close(); err != nil {
-			return fmt.Errorf("zip evidence: %w", err)
-		}
-		data = b.Bytes()
 	}
 	if err := os.WriteFile(name, data, 0o600); err != nil {
 		return fmt.Errorf("record evidence: %s", reason(err))

@@ -2,7 +2,6 @@ package score
 
 import (
 	"bytes"
-	"compress/gzip"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,6 +11,7 @@ import (
 	"path"
 
 	"github.com/kafka-oncall/kafka-oncall/diagnose"
+	"github.com/kafka-oncall/kafka-oncall/internal/evidencefile"
 )
 
 // Provenance and set of a case, as case.json spells them.
@@ -170,15 +170,10 @@ func evidence(root fs.FS, dir string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	z, err := gzip.NewReader(bytes.NewReader(raw))
-	if err != nil {
+	if raw, err = evidencefile.Unzip(raw); err != nil {
 		return nil, fmt.Errorf("evidence.json.gz: %w", err)
 	}
-	out, err := io.ReadAll(io.LimitReader(z, diagnose.MaxEvidenceBytes+1))
-	if err != nil {
-		return nil, fmt.Errorf("evidence.json.gz: %w", err)
-	}
-	return out, nil
+	return raw, nil
 }
 
 func bounded(root fs.FS, name string, limit int64) ([]byte, error) {
