@@ -76,6 +76,7 @@ func TestHeldUpNeedsMoreThanASession(t *testing.T) {
 func TestStaticOversleptIsAnInterval(t *testing.T) {
 	l := func(lo, hi float64) *loss {
 		return &loss{
+			s:   &groupStory{g: &Group{}},
 			m:   RecordMember{InstanceID: "a", SessionTimeoutMS: 45_000, RebalanceTimeoutMS: 300_000},
 			sil: silence{known: true, lo: lasting(lo), hi: lasting(hi), rhythm: 5 * time.Second},
 		}

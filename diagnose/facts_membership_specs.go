@@ -15,6 +15,8 @@ func lossSpecs() []FactSpec {
 		{Name: "delta_low_seconds", Unit: UnitSeconds, Meaning: "last commit to drop, at least (the rest may be the others' time to rejoin)", Optional: true},
 		{Name: "silent_seconds", Unit: UnitSeconds, Meaning: "how long it was silent before the drop: its session timeout where that ran out, else the last commit to the drop", Optional: true},
 		{Name: "session_timeout_seconds", Unit: UnitSeconds, Meaning: "its session.timeout.ms, from the group's own record", Optional: true},
+		{Name: "heartbeat_interval_seconds", Unit: UnitSeconds, Meaning: "its heartbeat interval where a setting shows it (KIP-848), else the longest to reckon with", Optional: true},
+		{Name: "heartbeat_interval_by", Unit: UnitText, Meaning: "where that is from, as in: the setting of the group or its broker", Optional: true},
 		{Name: "session_max_seconds", Unit: UnitSeconds, Meaning: "the longest session timeout that the broker takes, its default where the setting was not read", Optional: true},
 		{Name: "rebalance_timeout_seconds", Unit: UnitSeconds, Meaning: "its rebalance timeout = max.poll.interval.ms for Java and librdkafka, from the group's own record", Optional: true},
 		{Name: "return_seconds", Unit: UnitSeconds, Meaning: "drop to its return as a member; missing while it is away", Optional: true},

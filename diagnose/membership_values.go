@@ -77,6 +77,9 @@ func (l *loss) timing(v *values) {
 	if l.session() > 0 {
 		v.seconds("session_timeout_seconds", l.session())
 		v.seconds("session_max_seconds", l.s.longestSession())
+		beat, by := l.longestHeartbeat()
+		v.seconds("heartbeat_interval_seconds", beat)
+		v.text("heartbeat_interval_by", by)
 	}
 	if l.rebalance() > 0 {
 		v.seconds("rebalance_timeout_seconds", l.rebalance())

@@ -128,6 +128,8 @@ func sessionDoubt() diagnose.Diagnosis {
 	d := diag(diagnose.SessionTimeout, diagnose.Likely, "group payments",
 		txt("group", "payments"), txt("member", "payments-7-1b"), txt("host", "10.2.9.4"), when("dropped_at", at),
 		num("session_timeout_seconds", diagnose.UnitSeconds, 45), num("rebalance_timeout_seconds", diagnose.UnitSeconds, 300),
+		num("heartbeat_interval_seconds", diagnose.UnitSeconds, 15),
+		txt("heartbeat_interval_by", "not in any record; a third of the session at most, as Kafka asks, 3 s by default"),
 		num("return_seconds", diagnose.UnitSeconds, 15), num("lost_members", diagnose.UnitCount, 1),
 		num("members", diagnose.UnitCount, 4), num("baseline_members", diagnose.UnitCount, 4))
 	f := &d.Findings[0]
