@@ -183,6 +183,7 @@ var lookAlikes = map[diagnose.Class][]alike{
 	diagnose.Quiet: {
 		{diagnose.Undecided, "something that was needed could not be read. A gap is never taken for health."},
 		{diagnose.CacheSaturated, "silent as well: it is told by demand, not by errors."},
+		{diagnose.GroupMetadataLost, "a group whose first record is in the window may have lost its state. It is named unless the group was watched before, or its first commits are at offset 0."},
 	},
 	diagnose.Undecided: {
 		{diagnose.Quiet, "everything needed was read and is normal."},
