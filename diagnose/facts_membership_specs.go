@@ -9,6 +9,8 @@ func lossSpecs() []FactSpec {
 		{Name: "client_id", Unit: UnitText, Meaning: "its client id", Optional: true},
 		{Name: "host", Unit: UnitText, Meaning: "its host as the broker saw it", Optional: true},
 		{Name: "instance_id", Unit: UnitText, Meaning: "its group.instance.id, for a static member", Optional: true},
+		{Name: "library", Unit: UnitText, Meaning: "its client library: java, librdkafka, franz-go, sarama, kafka-go, kafka-python, aiokafka or kafkajs", Optional: true},
+		{Name: "library_by", Unit: UnitText, Meaning: "what shows the library, as in: its client id", Optional: true},
 		{Name: "dropped_at", Unit: UnitTime, Meaning: "when it was dropped, at the latest"},
 		{Name: "last_commit_at", Unit: UnitTime, Meaning: "its last commit before that", Optional: true},
 		{Name: "delta_seconds", Unit: UnitSeconds, Meaning: "last commit to drop, at most", Optional: true},

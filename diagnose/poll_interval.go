@@ -75,10 +75,11 @@ func (l *loss) leftAndBack() bool {
 }
 
 // noPollLimit recognises clients that never leave because of slow processing:
-// Sarama and franz-go know no max.poll.interval. Only their default client ids
-// tell; the 60 s rebalance timeout they share may be a Java client's setting.
+// Sarama, franz-go, kafka-go and kafkajs know no max.poll.interval. The 60 s rebalance
+// timeout that they share does not tell: it may be a Java client's setting.
 func (l *loss) noPollLimit() bool {
-	return l.m.ClientID == "sarama" || l.m.ClientID == "kgo"
+	lib, _ := l.library()
+	return !lib.hasPollLimit()
 }
 
 func pollSummary(l *loss) string {

@@ -147,8 +147,8 @@ func TestPollBudgetWithoutATimePerRecord(t *testing.T) {
 		steps, sum    string
 	}{
 		// 300 s ÷ 2 ÷ 322.6 s = 46 %.
-		{0, 0, true, "scale-the-batch time-a-batch more-time move-work-off", "half of the limit of 5 min ÷ 5 min 23 s that the slow batch took at most = 46 %; with the default, 500 × 46 % = 230"},
-		{0, 600, true, "scale-the-batch time-a-batch more-time-by-polls move-work-off", "÷ 10 min that the slow batch took at most = 25 %; with the default, 500 × 25 % = 125"},
+		{0, 0, true, "scale-the-batch time-a-batch more-time move-work-off", "half of the limit of 5 min ÷ 5 min 23 s that the slow batch took at most = 46 %; where it is 500, 500 × 46 % = 230"},
+		{0, 600, true, "scale-the-batch time-a-batch more-time-by-polls move-work-off", "÷ 10 min that the slow batch took at most = 25 %; where it is 500, 500 × 25 % = 125"},
 		{2, 600, true, "scale-the-batch time-a-batch more-time-by-polls move-work-off", "= 25 %"},
 		{0.1, 0, true, "one-slow-call time-a-batch more-time move-work-off", "× at most 100 ms a record = 50 s of 5 min; half of 5 min ÷ 100 ms, rounded down → 1,500"},
 		{0, 0, false, "time-a-batch move-work-off", ""},
