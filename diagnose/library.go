@@ -67,6 +67,12 @@ func (l *loss) library() (Library, string) {
 	return agreed(heard)
 }
 
+// libraryWords names the library and what shows it: franz-go, by its client id.
+func (l *loss) libraryWords() string {
+	lib, by := l.library()
+	return string(lib) + ", by " + by
+}
+
 // agreed is what all witnesses say, in the words of the first.
 func agreed(heard []witness) (Library, string) {
 	if len(heard) == 0 {

@@ -90,7 +90,11 @@ func TestLibraryOfALoss(t *testing.T) {
 		e.Logs = ok("file")
 		e.LogText.Findings = []LogFinding{{Kind: LogHeartbeatUnknown, Client: tc.client, First: l.by, Last: l.by, Count: 1}}
 		tc.change(&e)
-		lib, by := storyOf(e).losses[0].library()
+		l = storyOf(e).losses[0]
+		lib, by := l.library()
+		if without := lib == LibraryFranzGo; l.noPollLimit() != without {
+			t.Errorf("%s: no poll limit: %v", tc.name, l.noPollLimit())
+		}
 		got := ""
 		if lib != "" {
 			got = string(lib) + " by " + by
