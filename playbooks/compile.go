@@ -173,8 +173,8 @@ func compileStep(d *StepDef, report func(field string, err error)) step {
 
 // compileVariant makes the texts for some libraries ready; what they leave out is the
 // step's own.
-func (s step) compileVariant(d *Variant, report func(string, error)) variant {
-	v := variant{def: d, title: s.title, text: s.text, avoid: s.avoid, why: s.why}
+func (st step) compileVariant(d *Variant, report func(string, error)) variant {
+	v := variant{def: d, title: st.title, text: st.text, avoid: st.avoid, why: st.why}
 	text := func(field, src string, into *template) {
 		t, err := parseTemplate(src)
 		if err != nil {
@@ -195,7 +195,7 @@ func (s step) compileVariant(d *Variant, report func(string, error)) variant {
 		report(".for", fmt.Errorf("name the libraries that these texts are for"))
 	}
 	for _, lib := range d.For {
-		if s.variant(lib) != nil {
+		if st.variant(lib) != nil {
 			report(".for", fmt.Errorf("%s has its texts already", lib))
 		}
 		if !slices.Contains(diagnose.Libraries(), lib) {
@@ -206,12 +206,12 @@ func (s step) compileVariant(d *Variant, report func(string, error)) variant {
 }
 
 // variant is the texts for a library, nil when it has none of its own.
-func (s step) variant(lib diagnose.Library) *variant {
-	i := slices.IndexFunc(s.variants, func(v variant) bool { return slices.Contains(v.def.For, lib) })
+func (st step) variant(lib diagnose.Library) *variant {
+	i := slices.IndexFunc(st.variants, func(v variant) bool { return slices.Contains(v.def.For, lib) })
 	if i < 0 {
 		return nil
 	}
-	return &s.variants[i]
+	return &st.variants[i]
 }
 
 func compileCompute(d *Compute, report func(string, error)) computed {
