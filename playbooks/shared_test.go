@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/kafka-oncall/kafka-oncall/diagnose"
 )
 
 // TestSharedCalculations: every card works slots out with the same lines.
@@ -44,5 +46,31 @@ func TestUsesIsChecked(t *testing.T) {
 		if err := c.step.share(); err == nil || err.Error() != c.want {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// TestFollowerChurnSizesLikeThrash: with more demand than slots the last step of
+// follower-churn gives the number that cache-thrash gives; with room there is none.
+func TestFollowerChurnSizesLikeThrash(t *testing.T) {
+	set, err := Default()
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := thrash()
+	f := &d.Findings[0]
+	f.Class = diagnose.FollowerChurn
+	f.Facts = append(f.Facts, txt("once", "no"), num("restarts", diagnose.UnitCount, 3), txt("follower", "broker 2"))
+	done := []string{"stop-the-restarts"}
+	step, ok := set.Next(d, done)
+	if !ok || step.View.Command != "max.incremental.fetch.session.cache.slots=2072" {
+		t.Errorf("%v %+v", ok, step)
+	}
+	for i, x := range f.Facts {
+		if x.Name == "slots" {
+			f.Facts[i].Number = 4000
+		}
+	}
+	if step, ok := set.Next(d, done); ok {
+		t.Errorf("with 4,000 slots: %+v", step)
 	}
 }
