@@ -45,7 +45,7 @@ func cacheThrashRule() Rule {
 		},
 		Source:   "KIP-227; KAFKA-9401; measured: errors = evictions in six runs (159/159, 192/192, 130/130), in waves of 120 s",
 		Explains: []Class{CacheNearLimit, CacheSaturated, DeadSessionTurnover},
-		Provides: append(cacheFacts(),
+		Provides: append(append(cacheFacts(), likelyFacts()...),
 			FactSpec{Name: "errors", Unit: UnitCount, Meaning: "errors 70 in the window"},
 			FactSpec{Name: "evictions", Unit: UnitCount, Meaning: "evictions in the window"},
 			FactSpec{Name: "waves", Unit: UnitCount, Meaning: "120 s periods with evictions"},
@@ -135,6 +135,7 @@ func thrashes(b *brokerFacts, c cache, x live) Outcome {
 		o.Decides = fmt.Sprintf("a second wave of evictions, due within %d s", b.f.l.WaveSeconds)
 		o.NextLookSeconds = max(15, int((x.evictions[0].at.Add(b.f.wave()+2*b.sc.every).Sub(b.f.at()))/time.Second))
 	}
+	b.likely(&o)
 	weakenThrash(b, c, &o)
 	return o
 }

@@ -16,13 +16,13 @@ func coordinatorTroubleRule() Rule {
 			"no commit of another member was accepted meanwhile, and the coordinator's other groups did not all keep their members",
 			"one of: other groups of the coordinator lost members within the same second; the coordinator could not be scraped for a session timeout, up to the drop; it had started about one session timeout before; its heartbeats took over 1 s (99th percentile) while several groups lost members",
 			"all members of the group were dropped, or another group lost some in the same second, or nobody of the group committed while the coordinator could not be scraped: with one group only and nothing else it stays an alternative",
-			"or the group kept its members: its coordinator could not be scraped for a session timeout, it committed nothing meanwhile, and other groups lost members as that ended",
+			"or the group kept its members: its coordinator could not be scraped for a session timeout, it committed nothing meanwhile, and as that ended other groups lost members, members of it were gone for a moment, or UNKNOWN_MEMBER_ID was answered",
 		},
 		Corroboration: []string{
 			"other groups of the same coordinator lost members in the same second",
 			"membership before the window is known",
 		},
-		Source:   "measured: a broker frozen for 8 to 10 s with sessions of 6 s drops everybody within 1 to 2 ms as it wakes (3.9.2, 4.4.0; not every time); on 3.9.2 members expired exactly one session after the load",
+		Source:   "measured: a broker frozen for 8 to 10 s with sessions of 6 s drops everybody within 1 to 2 ms as it wakes (3.9.2, 4.4.0; not every time); frozen for 12 s it is fenced as well, registers again and reads its groups from the log, so that whoever it had dropped is listed again; on 3.9.2 members expired exactly one session after the load",
 		Explains: []Class{SessionTimeout, ClientUnreachable, ProcessGone, ProcessReplaced, RebalanceTimeout, RebalanceStorm, LagStableGroup},
 		Provides: []FactSpec{
 			{Name: "kind", Unit: UnitText, Meaning: "frozen, started, overloaded or several groups"},

@@ -3,6 +3,7 @@ package diagnose
 import (
 	"math"
 	"slices"
+	"sort"
 	"time"
 )
 
@@ -60,15 +61,14 @@ func (c counter) increase(from, to time.Time) float64 {
 // increaseSince sums the steps that were seen after a moment.
 func (c counter) increaseSince(t time.Time) float64 { return c.increase(t, c.last) }
 
-// within returns the steps seen in (from, to].
+// within returns the steps seen in (from, to], as a part of those of the counter.
 func (c counter) within(from, to time.Time) []step {
-	var out []step
-	for _, s := range c.steps {
-		if s.at.After(from) && !s.at.After(to) {
-			out = append(out, s)
-		}
+	until := func(t time.Time) int {
+		return sort.Search(len(c.steps), func(i int) bool { return c.steps[i].at.After(t) })
 	}
-	return out
+	i := until(from)
+	j := max(i, until(to))
+	return c.steps[i:j:j]
 }
 
 // lastStep returns the latest increase; ok is false when there was none.

@@ -128,6 +128,11 @@ type Broker struct {
 	// Software counts client connections by library (socket-server-metrics).
 	SoftwareReading Reading    `json:"software_reading"`
 	Software        []Software `json:"software,omitempty"`
+	// SoftwareGone are libraries that were connected within the range that was read
+	// (MetricsSource.RangeSeconds) and are not any more, with the connections they
+	// had when last seen.
+	SoftwareGoneReading Reading    `json:"software_gone_reading,omitzero"`
+	SoftwareGone        []Software `json:"software_gone,omitempty"`
 }
 
 // Setting is one configuration value with its origin.
@@ -156,12 +161,27 @@ type Demand struct {
 	Connections int `json:"connections"`
 	// ByGroup names the biggest users, most first, at most ten.
 	ByGroup []GroupDemand `json:"by_group,omitempty"`
+	// ByClient counts the same members by client id, with * for what tells
+	// instances apart (notifier-*), and ByHost by host; most first, at most ten each.
+	ByClient []NamedDemand `json:"by_client,omitempty"`
+	ByHost   []NamedDemand `json:"by_host,omitempty"`
 }
+
+// demandNamed is the most that a list of Demand names.
+const demandNamed = 10
 
 // GroupDemand is one group's share of a broker's demand.
 type GroupDemand struct {
 	Group   string `json:"group"`
 	Members int    `json:"members"`
+}
+
+// NamedDemand is the share of a family of client ids, or of a host: members with a
+// partition led by the broker, and in how many groups.
+type NamedDemand struct {
+	Name    string `json:"name"`
+	Members int    `json:"members"`
+	Groups  int    `json:"groups"`
 }
 
 // Software is a client library seen on a broker's connections.

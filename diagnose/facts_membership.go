@@ -34,6 +34,9 @@ type groupStory struct {
 	// had been dropped, by id, with the moment: the coordinator read its group from
 	// the log again, whose last record still has them.
 	relisted map[string]time.Time
+	// commitTimes and usualCommit remember the answer of commitRhythm.
+	commitTimes []time.Time
+	usualCommit time.Duration
 	// changes remembers the answers of change, by record.
 	changes map[int]memberChange
 	// rebirth is the moment at which the group's state began anew, nil if it did
@@ -181,10 +184,20 @@ func (s *groupStory) hasRecords() bool {
 // known, so that whoever left is visible.
 func (s *groupStory) baselineKnown() bool {
 	h := s.g.History
-	if h.Usable() && (h.Baseline || len(h.Records) > 0 && h.Records[0].Generation <= 1 && !h.epochs(0)) {
+	if h.Usable() && (h.Baseline || len(h.Records) > 0 && !h.epochs(0) && (h.Records[0].Generation <= 1 || s.watchedFirst())) {
 		return true
 	}
 	return s.watchedWhole() && len(s.seen) > 0
+}
+
+// watchedFirst says that the watcher was there before a classic group's first record
+// and had not seen the group: nobody left before. Two members that join at once make
+// that the second generation, since nobody has synced in the first (measured).
+func (s *groupStory) watchedFirst() bool {
+	first, w := s.g.History.Records[0], s.f.e.Watcher
+	looked := w.Usable() && !w.Since.IsZero() && s.f.e.GroupsReading.Usable() && s.g.Usable()
+	return looked && first.Generation <= firstGenerations && w.Since.Before(first.At.Add(-2*skew)) &&
+		!s.seen[0].from.Before(settledAt(s.g.History, 0))
 }
 
 // watchedWhole says that the watcher has seen the whole window.

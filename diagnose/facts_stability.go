@@ -80,6 +80,10 @@ func sameMembers(a, b []RecordMember) bool {
 }
 
 func (f *facts) bySnapshots(g *Group, from time.Time) stability {
+	if g.unlisted() {
+		words := "no broker lists the group at " + clock(g.AsOf)
+		return stability{changed: true, known: true, how: words, by: cite(groupPath(g.ID, "status"), words, g.Reading)}
+	}
 	for i, s := range g.Snapshots {
 		if i == 0 || !s.At.After(from) {
 			continue
@@ -97,8 +101,26 @@ func (f *facts) bySnapshots(g *Group, from time.Time) stability {
 	return stability{}
 }
 
-// state returns the group's present snapshot.
+// stateDead is what DescribeGroups says of a group that its coordinator does not
+// hold.
+const stateDead = "Dead"
+
+// unlisted says that the group was seen and its coordinator no longer lists it: the
+// snapshots are of the past.
+func (g *Group) unlisted() bool {
+	n := len(g.Snapshots)
+	return g.Status == StatusEmpty && n > 0 && g.Snapshots[n-1].until().Before(g.AsOf)
+}
+
+// until is the last moment for which the snapshot is known to hold.
+func (s GroupSnapshot) until() time.Time { return latest(s.At, s.Until) }
+
+// state returns the group's present snapshot; a group that is no longer listed is
+// Dead and has no members.
 func (g *Group) state() (GroupSnapshot, bool) {
+	if g.unlisted() {
+		return GroupSnapshot{At: g.AsOf, Until: g.AsOf, State: stateDead}, true
+	}
 	if len(g.Snapshots) == 0 {
 		return GroupSnapshot{}, false
 	}

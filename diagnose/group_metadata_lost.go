@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -11,6 +12,7 @@ func groupMetadataLostRule() Rule {
 		Needs: []Need{NeedOffsets, NeedAdmin},
 		Conditions: []string{
 			"the group had members, and its generation (KIP-848: its epoch) fell back: by its records, or its first record follows a look at it with members",
+			"or it was Stable with members, no broker lists it now, and its partition of the offsets topic holds no record of it, not even that of a deletion",
 			"the group was not empty or deleted in between: a deleted group starts again at generation 1 as well",
 		},
 		Corroboration: []string{
@@ -22,7 +24,7 @@ func groupMetadataLostRule() Rule {
 			{Name: "group", Unit: UnitText, Meaning: "the group"},
 			{Name: "lost_at", Unit: UnitTime, Meaning: "when its state was gone, at the latest"},
 			{Name: "generation_before", Unit: UnitCount, Meaning: "generation or epoch before", Optional: true},
-			{Name: "generation_now", Unit: UnitCount, Meaning: "generation or epoch after"},
+			{Name: "generation_now", Unit: UnitCount, Meaning: "generation or epoch after, once it has begun again", Optional: true},
 			{Name: "refused", Unit: UnitCount, Meaning: "refusals at the coordinator since (22 and 69; commits by partition)", Optional: true},
 			{Name: "members", Unit: UnitCount, Meaning: "members now"},
 			{Name: "baseline_members", Unit: UnitCount, Meaning: "members before"},
@@ -40,13 +42,16 @@ type rebirth struct {
 	// before is the last generation or epoch seen, -1 when only members were.
 	before, now int32
 	members     int
-	cite        Citation
+	// unlisted says that the group has not begun again yet: its coordinator does not
+	// hold it.
+	unlisted bool
+	cite     Citation
 }
 
 // reborn finds the last moment in the window at which the group began anew.
 func (s *groupStory) reborn() *rebirth {
 	var out *rebirth
-	for _, r := range []*rebirth{s.fallInRecords(), s.bornAgain(), s.fallInEpochs()} {
+	for _, r := range []*rebirth{s.fallInRecords(), s.bornAgain(), s.fallInEpochs(), s.vanished()} {
 		if r != nil && r.by.After(s.f.from()) && !r.by.After(s.f.at()) && (out == nil || r.by.After(out.by)) {
 			out = r
 		}
@@ -98,17 +103,35 @@ func (s *groupStory) refusals(since time.Time) float64 {
 	return n
 }
 
+// vanished: the coordinator does not hold a group that was Stable a moment ago. Only
+// an empty group is deleted, and that leaves a tombstone in the log.
+func (s *groupStory) vanished() *rebirth {
+	g := s.g
+	if !g.unlisted() || g.History.Status != StatusEmpty {
+		return nil
+	}
+	x := g.Snapshots[len(g.Snapshots)-1]
+	if x.State == "Empty" || len(x.Members) == 0 {
+		return nil
+	}
+	return &rebirth{after: x.until(), by: g.AsOf, before: -1, members: len(x.Members), unlisted: true, cite: cite(
+		groupPath(g.ID, "status"),
+		fmt.Sprintf("no broker lists the group at %s, and it was %s with %s at %s", clock(g.AsOf), x.State, plural(len(x.Members), "member", "members"), clock(x.until())), g.Reading)}
+}
+
 // bornAgain: the oldest record there is says that the group was just made, and
-// it was seen Stable with members before that.
+// it was seen Stable with members before that. Its first record is of generation 2
+// where nobody synced in the first; as a group could have reached that by itself,
+// all members have to be others and calls refused for want of the group's state.
 func (s *groupStory) bornAgain() *rebirth {
 	h := s.g.History
-	if !h.Usable() || len(h.Records) == 0 || h.Records[0].Generation > 1 || h.Records[0].Tombstone {
+	if !h.Usable() || len(h.Records) == 0 || h.Records[0].Generation > firstGenerations || h.Records[0].Tombstone {
 		return nil
 	}
 	first := h.Records[0]
 	for i := len(s.g.Snapshots) - 1; i >= 0; i-- {
 		x := s.g.Snapshots[i]
-		until := latest(x.At, x.Until)
+		until := x.until()
 		if until.After(first.At.Add(-2 * skew)) {
 			continue
 		}
@@ -118,11 +141,20 @@ func (s *groupStory) bornAgain() *rebirth {
 		if x.State != "Stable" || len(x.Members) == 0 {
 			continue
 		}
+		if first.Generation > 1 && (s.refusals(until) == 0 || first.listsAnyOf(x.Members)) {
+			return nil
+		}
 		return &rebirth{after: until, by: first.At, before: -1, now: first.Generation, members: len(x.Members), cite: cite(
 			groupPath(s.g.ID, "history.records[0]"),
 			fmt.Sprintf("generation %d at %s is the group's first record, and it was Stable with %s before", first.Generation, clock(first.At), plural(len(x.Members), "member", "members")), h.Reading)}
 	}
 	return nil
+}
+
+func (r GroupRecord) listsAnyOf(members []Member) bool {
+	return slices.ContainsFunc(r.Members, func(a RecordMember) bool {
+		return slices.ContainsFunc(members, func(b Member) bool { return a.ID == b.ID })
+	})
 }
 
 // fallInEpochs: the epoch of a KIP-848 group fell, by half or with refused
@@ -139,7 +171,7 @@ func (s *groupStory) fallInEpochs() *rebirth {
 		if b.Epoch < 0 {
 			words = fmt.Sprintf("%s without members at %s after epoch %d with %s", b.State, clock(b.At), a.Epoch, plural(len(a.Members), "member", "members"))
 		}
-		out = &rebirth{after: latest(a.At, a.Until), by: b.At, before: a.Epoch, now: max(0, b.Epoch), members: len(a.Members),
+		out = &rebirth{after: a.until(), by: b.At, before: a.Epoch, now: max(0, b.Epoch), members: len(a.Members),
 			cite: cite(groupPath(s.g.ID, fmt.Sprintf("snapshots[%d]", i)), words, s.g.Reading)}
 	}
 	return out
@@ -300,6 +332,9 @@ func (s *groupStory) foundRebirth(r *rebirth) Outcome {
 		o.Missing = append(o.Missing, "refused commits (22, 69): none were counted")
 	}
 	o.Missing = append(o.Missing, s.f.kafkaMissing()...)
+	if r.unlisted {
+		o.Missing = append(o.Missing, "its members joining again")
+	}
 	o.Summary = s.rebirthSummary(r)
 	return o
 }
@@ -314,7 +349,11 @@ func (s *groupStory) rebirthSummary(r *rebirth) string {
 		what = "epoch"
 	}
 	head := fmt.Sprintf("%s lost the state of group %s: its %s began again at %d by %s, and %s.", capital(subjectBroker(s.g.Coordinator)), s.g.ID, what, r.now, clock(r.by), was)
-	if !s.classic() && s.current() == 0 {
+	switch {
+	case r.unlisted:
+		head = fmt.Sprintf("%s lost the state of group %s: it does not hold the group at %s, which was there with %s at %s, and its log has no record of it. Nobody has joined again yet.",
+			capital(subjectBroker(s.g.Coordinator)), s.g.ID, clock(r.by), plural(r.members, "member", "members"), clock(r.after))
+	case !s.classic() && s.current() == 0:
 		head = fmt.Sprintf("%s lost the state of group %s: at %s it was no KIP-848 group any more and empty, at epoch %d with %s before. KIP-848 Java consumers stop for good on this and have to be restarted.",
 			capital(subjectBroker(s.g.Coordinator)), s.g.ID, clock(r.by), r.before, plural(r.members, "member", "members"))
 	}
@@ -328,7 +367,9 @@ func (s *groupStory) rebirthFacts(r *rebirth, n float64, known bool) []Fact {
 	if r.before >= 0 {
 		v.count("generation_before", int(r.before))
 	}
-	v.count("generation_now", int(r.now))
+	if !r.unlisted {
+		v.count("generation_now", int(r.now))
+	}
 	if known {
 		v.count("refused", int(n))
 	}

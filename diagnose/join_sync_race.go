@@ -39,6 +39,11 @@ func joinSyncRaceView(l *loss) view {
 		return exclude(c, "the lost member had synced: it committed at "+clock(l.sil.last))
 	case l.seenFor() > max(l.rebalance(), 5*time.Minute)+syncSlack:
 		return exclude(c, "the lost member had been listed for "+span(l.seenFor()))
+	case l.rec < 0 && l.pendingFits() && l.leave.answer != isYes:
+		// It is gone from the group's description; the record of that waits for the
+		// others to join again, as long as a rebalance timeout. The record of its own
+		// join tells when it began and how long it may take.
+		return match(c, "it was dropped "+seconds(l.pendingLow())+" to "+seconds(l.pendingHigh())+" after joining, its rebalance timeout is "+seconds(l.rebalance())+", and it never committed")
 	case l.rec < 0 && l.s.hasRecords():
 		return leave(c, "the group's own record of the drop is not written yet")
 	case l.rec < 0:

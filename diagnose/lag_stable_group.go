@@ -11,7 +11,7 @@ func lagStableGroupRule() Rule {
 		Needs: []Need{NeedLag, NeedAdmin},
 		Conditions: []string{
 			"the group has members and none came or went in the window, or none was lost and none came since the lag was first seen",
-			"lag grew by 1,000 records or more over the window, and is not falling at its end; where it was seen for less than 2 min, in three looks at least, higher each time",
+			"lag grew by 1,000 records or more over the window, and is not falling at its end; where it was seen for less than 2 min, by as much over its newest looks, three at least, each higher than the one before",
 		},
 		Corroboration: []string{
 			"membership is known for the whole window (watcher, or the offsets topic with a record from before the window)",
@@ -70,29 +70,34 @@ type lagTrend struct {
 	hidden      int
 	span        time.Duration
 	growth      int64
-	// climbs says that it was seen three times at least and was higher each time: no
-	// saw-tooth between two commits.
-	climbs bool
+	// climb is the growth over the newest looks that were each higher than the one
+	// before, 0 for fewer than three: what is no saw-tooth between two commits. A level
+	// stretch before it (the fault began later than the watch) takes nothing from it.
+	climb int64
 }
 
 func (f *facts) lagTrend(g *Group) (lagTrend, bool) {
 	var t lagTrend
-	seen, n := false, 0
-	t.climbs = true
+	seen, rising, foot := false, 0, int64(0)
 	for _, p := range g.Lag {
 		if p.At.Before(f.from()) || p.At.After(f.at()) {
 			continue
 		}
 		if !seen {
-			t.first, seen = p, true
+			t.first, foot, seen = p, p.Total, true
 		}
-		t.climbs = t.climbs && (n == 0 || p.Total > t.last.Total)
-		n++
+		if p.Total > t.last.Total {
+			rising++
+		} else {
+			rising, foot = 1, p.Total
+		}
 		t.last = p
 		t.peak = max(t.peak, p.Total)
 		t.hidden = max(t.hidden, p.Hidden)
 	}
-	t.climbs = t.climbs && n >= 3
+	if rising >= 3 {
+		t.climb = t.last.Total - foot
+	}
 	t.span, t.growth = t.last.At.Sub(t.first.At), t.last.Total-t.first.Total
 	return t, seen && f.at().Sub(t.last.At) <= lagFresh
 }
@@ -125,7 +130,7 @@ func judgeLag(f *facts, g *Group) Outcome {
 	if s.changed {
 		return no("membership is not stable: %s", s.how)
 	}
-	if t.span < minLagSpan && !t.climbs {
+	if t.span < minLagSpan && t.climb < limit {
 		return Outcome{Answer: Unknown, Blind: []Need{NeedLag}, Because: fmt.Sprintf("lag was seen for %s only: whether it keeps growing is not known", span(t.span))}
 	}
 	if !settledState(st.State) {
@@ -161,7 +166,12 @@ func lagSymptoms(f *facts) []symptom {
 			Candidates: []Alternative{{RebalanceStorm, "rebalances stop the consumption again and again"}},
 			Decides:    "whether lag still grows once membership has been stable for " + span(f.window()),
 		}
-		if st, ok := g.state(); ok && len(st.Members) == 0 {
+		st, ok := g.state()
+		switch o := judgeLag(f, g); {
+		case o.Answer == Unknown && o.Because != "":
+			s.Text, s.Candidates = words, []Alternative{{LagStableGroup, o.Because}}
+			s.Decides = "whether lag still grows in " + span(minLagSpan)
+		case ok && len(st.Members) == 0:
 			s.Text, s.Candidates = words+" and the group has no members: nobody consumes", nil
 			s.Decides = "whether the application runs, and why its members left"
 		}

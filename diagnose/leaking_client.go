@@ -20,12 +20,13 @@ func leakingClientRule() Rule {
 			"a library known to open a session with every fetch is connected",
 			"new connections are counted",
 		},
-		Source:   "IBM/sarama#1644 (1.26.0 and 1.26.1 opened a session for each fetch); linkedin/Burrow#621; KIP-227",
+		Source:   "IBM/sarama#1644 (1.26.0 and 1.26.1 opened a session for each fetch); linkedin/Burrow#621; KIP-227; KIP-511 and IBM/sarama#2028 (Sarama gives its name since 1.30)",
 		Explains: []Class{CacheNearLimit, CacheSaturated, DeadSessionTurnover},
 		Provides: append(turnoverFacts(),
 			FactSpec{Name: "opened", Unit: UnitCount, Meaning: "sessions that were opened and left in the window, at least"},
-			FactSpec{Name: "suspect", Unit: UnitText, Meaning: "the client library that is likely behind it", Optional: true},
+			FactSpec{Name: "suspect", Unit: UnitText, Meaning: "a connected client library that is known for it", Optional: true},
 			FactSpec{Name: "suspect_connections", Unit: UnitCount, Meaning: "its connections here", Optional: true},
+			FactSpec{Name: "likely_clients", Unit: UnitText, Meaning: "the connected libraries that may be behind it, likeliest first", Optional: true},
 		),
 		Judge: func(f *facts) []Outcome { return f.eachBroker(judgeLeak) },
 	}
@@ -119,9 +120,9 @@ func leaks(b *brokerFacts, c cache, t turnover, opened float64, s Software) Outc
 	}
 	if s.Name == "" {
 		o.Missing = append(o.Missing, "a library known for it")
-		o.Decides = "the connections by client library, and which client sends full fetches (session id 0, epoch 0) in the broker's request log"
-		s, _ = b.strangeSoftware()
+		o.Decides = "which client opens one session after the other (session id 0, epoch 0) in the broker's request log"
 	}
+	b.likelyLeak(s, &o)
 	if s.Name != "" {
 		o.Facts = append(o.Facts, factText("suspect", s.label()), factCount("suspect_connections", float64(s.Connections)))
 		o.Citations = append(o.Citations, cite(b.path("software"), fmt.Sprintf("%s: %s", s.label(), plural(s.Connections, "connection", "connections")), b.SoftwareReading))

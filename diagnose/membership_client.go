@@ -28,6 +28,9 @@ type clientView struct {
 	// after says that the client was scraped after the member's return and while
 	// that is remembered, so that poll covers the whole stall.
 	after bool
+	// lived says that it was scraped on after the drop as it was all through the
+	// silence, without a hole in which another process could have taken its place.
+	lived bool
 	cite  Citation
 }
 
@@ -55,6 +58,7 @@ func newClientView(l *loss) clientView {
 	v.gaps(c, from, to)
 	v.covered, v.waited = l.scrapedThrough(c), c.looked(SignalLastPoll, from, l.by)
 	v.after = l.back != nil && c.scraped(l.back.at, to)
+	v.lived = v.covered && v.gap == 0 && c.looked(SignalLastPoll, l.by, to)
 	if v.cite.Path == "" && v.gap == 0 {
 		return clientView{why: "the client's poll metrics have no samples around the drop"}
 	}

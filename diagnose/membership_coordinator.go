@@ -40,6 +40,10 @@ func newCoordView(l *loss, m membership) coordView {
 	if v, ok := l.coordSuspect(m); ok {
 		return v
 	}
+	if silent, ok := l.allSilent(); ok {
+		// It may have dropped this one alone as it woke (measured: 1 of 8 members).
+		return coordView{why: fmt.Sprintf("nobody of the group committed for %s around the drop, and whether broker %d, the coordinator, stood still is not visible without its metrics", span(silent), l.s.g.Coordinator)}
+	}
 	if n, hurt, ok := l.s.neighbours(); ok && n > 0 && (hurt <= 1 || n > hurt) {
 		w := l.s.f.e.Watcher.Reading
 		return coordView{well: isYes, why: fmt.Sprintf("%s on broker %d kept their members", plural(n, "other group", "other groups"), l.s.g.Coordinator), cite: cite(
@@ -50,6 +54,16 @@ func newCoordView(l *loss, m membership) coordView {
 		return coordView{why: fmt.Sprintf("all %d members were dropped at the same moment, at %s, and no other group shows whether the coordinator was well", l.together, clock(l.by))}
 	}
 	return coordView{why: "no other group or member shows whether the coordinator was well"}
+}
+
+// allSilent says that no member of the group committed for a session before the
+// drop, where the coordinator's own scrapes do not tell whether it was there.
+func (l *loss) allSilent() (time.Duration, bool) {
+	if b := l.s.coordinator(); b != nil && len(b.sc.times) > 0 || l.survivors == 0 && l.together < 2 {
+		return 0, false
+	}
+	silent := l.s.commitHole(l.quietSince(), l.by)
+	return silent, silent > 0 && silent >= l.silentAtLeast()
 }
 
 // neighbours counts the coordinator's groups that kept and that lost members.
@@ -143,15 +157,37 @@ func (l *loss) coordHole(b *brokerFacts, groups int) (coordView, bool) {
 	from := l.quietSince()
 	need := b.holeFrom(l.silentAtLeast())
 	for _, x := range b.holes(need) {
+		if l.forgotten(x) {
+			return coordView{well: isNo, sure: true, kind: coordFrozen, why: x.words(b) + ", and read its groups from the log again", cite: x.cite(b)}, true
+		}
 		if !x.to.After(from) || !x.from.Before(l.by) {
 			continue
 		}
 		waking := !l.by.Before(x.from.Add(need-b.sc.every)) && !l.by.After(x.to.Add(b.sc.every))
 		waking = waking || l.reloaded(x.to)
-		served := l.s.commitHole(x) < need
+		served := l.s.commitHole(x.from, x.to) < need
 		return coordView{well: isNo, sure: waking && (l.survivors == 0 || groups > 0 || !served), kind: coordFrozen, why: x.words(b), cite: x.cite(b)}, true
 	}
 	return coordView{}, false
+}
+
+// forgotten says that the member joined after the coordinator woke and was missing
+// as another was listed again: the log, from which the group was read, did not hold
+// it yet.
+func (l *loss) forgotten(x hole) bool {
+	if l.drop < 0 || len(l.s.relisted) == 0 {
+		return false // only the watcher saw it go
+	}
+	if first := l.s.seen[l.s.first[l.m.ID]].from; first.Before(x.to.Add(-skew)) || l.by.Sub(x.to) > loading {
+		return false
+	}
+	again := l.s.seen[l.drop].from
+	for _, at := range l.s.relisted {
+		if at.Equal(again) {
+			return true
+		}
+	}
+	return false
 }
 
 // holeFrom is the length from which a gap between scrapes is a hole: that of the

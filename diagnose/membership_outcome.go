@@ -169,7 +169,7 @@ func (l *loss) missing(c Class) []string {
 	if l.leave.answer == dontKnow && (c == PollInterval || c == RollingDeploy) && l.leave.why != "" {
 		out = append(out, "whether it sent a LeaveGroup request: "+l.leave.why)
 	}
-	if l.leave.answer == isYes && !l.s.f.e.Watcher.Usable() {
+	if (l.leave.answer == isYes || l.leave.n > 0 && l.likelierSilent()) && !l.s.f.e.Watcher.Usable() {
 		out = append(out, "whether the LeaveGroup request was another group's: the watcher was not running")
 	}
 	if c == ClientUnreachable && !l.sil.known {

@@ -79,6 +79,9 @@ func (l *loss) leaves(m membership) signalView {
 	case l.by.Sub(l.after) > leaveWithin:
 		v.why = fmt.Sprintf("%s at broker %d between %s and %s, too long a time to say whose", plural(v.n, "LeaveGroup request", "LeaveGroup requests"), b.ID, clock(l.after), at)
 		v.cite = b.cite(SignalLeaveRequests, v.why)
+	case l.likelierSilent():
+		v.why = fmt.Sprintf("%s at broker %d around %s, perhaps of another group: this member had been silent for its session timeout, and the others were not all looked at since", plural(v.n, "LeaveGroup request", "LeaveGroup requests"), b.ID, at)
+		v.cite = b.cite(SignalLeaveRequests, v.why)
 	case int(v.n) >= rivals:
 		v.answer = isYes
 		v.cite = b.cite(SignalLeaveRequests, fmt.Sprintf("%s at broker %d around %s", plural(v.n, "LeaveGroup request", "LeaveGroup requests"), b.ID, at))
@@ -93,6 +96,18 @@ func (l *loss) leaves(m membership) signalView {
 // LeaveGroup request the member's own: consumers that come and go between two
 // looks of the watcher send them too.
 const leaveWithin = time.Minute
+
+// likelierSilent says that the member's session can have run out, that its poll limit
+// cannot, and that the coordinator may have other groups, of which the watcher has not
+// seen enough since to know their losses. A client that closes commits first and would not
+// have been silent.
+func (l *loss) likelierSilent() bool {
+	w := l.s.f.e.Watcher
+	stable, hurt, ok := l.s.neighbours()
+	early := !ok || stable+hurt > 1 && w.AsOf.Before(l.by.Add(sampling))
+	return early && l.session() > 0 && l.brokeRhythm() && !l.longEnoughForPoll() &&
+		l.sil.lo <= l.session()+skew && l.sil.hi >= l.silentAtLeast()
+}
 
 // overlapping sums the steps that can lie in (from, to].
 func overlapping(steps []step, from, to time.Time) float64 {

@@ -114,10 +114,15 @@ func (l *loss) listen() {
 }
 
 // unread says that the drop was seen after the log had been read: the member may
-// have committed, and left, in between.
+// have committed, and left, in between. One that had been silent for far longer than
+// usual by then did not do both in the moment between the two reads of one look.
 func (l *loss) unread() bool {
 	asOf := l.s.g.History.AsOf
-	return l.rec < 0 && !asOf.IsZero() && asOf.Before(l.by)
+	if l.rec >= 0 || asOf.IsZero() || !asOf.Before(l.by) {
+		return false
+	}
+	silent := l.sil.known && l.sil.rhythm > 0 && asOf.Sub(l.sil.last) > 3*l.sil.rhythm
+	return !silent || l.by.Sub(asOf) > skew
 }
 
 // longestGap is the longest time between requests, the last dozen only; with

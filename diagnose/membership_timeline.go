@@ -24,6 +24,9 @@ func listings(f *facts, g *Group) []listing {
 		for i, s := range g.Snapshots {
 			out = append(out, snapshotListing(g, i, s))
 		}
+		if g.unlisted() {
+			out = append(out, listing{from: g.AsOf, until: g.AsOf, rec: -1, state: stateDead, path: groupPath(g.ID, "status"), reading: g.Reading})
+		}
 	}
 	slices.SortStableFunc(out, func(a, b listing) int { return a.from.Compare(b.from) })
 	return out

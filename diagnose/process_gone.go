@@ -45,6 +45,8 @@ func processGoneView(l *loss) view {
 		return leave(c, l.outwaitedWords())
 	case l.busyAlive():
 		return exclude(c, "its own metrics show that its process ran all through the silence")
+	case l.client.lived:
+		return exclude(c, "its own metrics were scraped on after the drop, so its process lives")
 	case l.tookOver() && !l.sharedClient():
 		return exclude(c, "its successor was there before it was dropped: replaced, not lost")
 	case l.likeOthers():

@@ -1,6 +1,9 @@
 package diagnose
 
-import "fmt"
+import (
+	"fmt"
+	"time"
+)
 
 func rebalanceTimeoutRule() Rule {
 	return Rule{
@@ -58,6 +61,8 @@ func rebalanceTimeoutView(l *loss) view {
 		return exclude(c, "it was no longer listed when the rebalance had just begun")
 	case l.wait.begun && reb > 0 && l.wait.most < reb*8/10:
 		return exclude(c, "the rebalance took at most "+seconds(l.wait.most)+", less than its rebalance timeout of "+seconds(reb))
+	case l.leftAtOnce() && l.leave.answer == dontKnow && l.wait.at < 0 && l.recordsApart(reb):
+		return leave(c, "the record that drops it came one rebalance timeout of "+seconds(reb)+" after the one before, and whether it was still listed meanwhile is not visible")
 	case l.sil.known && reb > 0 && l.sil.hi < reb-l.lastWords():
 		return exclude(c, "it was dropped "+l.sil.words()+" after its last commit, sooner than its rebalance timeout of "+seconds(reb))
 	case l.heldByRecords() && l.rebalanceFirst():
@@ -73,6 +78,19 @@ func rebalanceTimeoutView(l *loss) view {
 	default:
 		return leave(c, "whether it was still listed while the group waited for it is not visible")
 	}
+}
+
+// recordsApart says that the record which drops it ended a rebalance that can have
+// begun with the record before and lasted for its rebalance timeout. Its commits do
+// not speak against that: some clients commit while a callback of theirs blocks
+// (measured: franz-go).
+func (l *loss) recordsApart(reb time.Duration) bool {
+	if l.rec < 1 || reb <= 0 {
+		return false
+	}
+	h := l.s.g.History
+	apart := settledAt(h, l.rec).Sub(h.Records[l.rec-1].At)
+	return apart >= reb-pollSlack && apart <= reb+2*skew
 }
 
 // heldReason is what shows that the group waited for it.

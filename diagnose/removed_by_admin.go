@@ -53,6 +53,8 @@ func removedByAdminView(l *loss) view {
 		return match(c, "it was dropped sooner than any timeout and called with its old member id afterwards")
 	case !l.sil.known && l.leave.answer == dontKnow && called && l.backAtOnce():
 		return leave(c, "it called with its old member id and was back at once, as a removed member is; how long it had been silent before is not visible")
+	case !l.sil.known && l.leave.answer == dontKnow && l.client.lived:
+		return leave(c, "its process lives, and how long it had been silent before the drop is not visible")
 	default:
 		return exclude(c, "nothing points to a removal through the admin API")
 	}

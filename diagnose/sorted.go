@@ -38,10 +38,17 @@ func sortedBroker(b Broker) Broker {
 	b.Demand.ByGroup = ordered(b.Demand.ByGroup, func(x, y GroupDemand) int {
 		return cmp.Or(cmp.Compare(y.Members, x.Members), cmp.Compare(x.Group, y.Group))
 	})
-	b.Software = ordered(b.Software, func(x, y Software) int {
-		return cmp.Or(cmp.Compare(x.Name, y.Name), cmp.Compare(x.Version, y.Version), cmp.Compare(x.Connections, y.Connections))
-	})
+	b.Demand.ByClient, b.Demand.ByHost = ordered(b.Demand.ByClient, compareNamed), ordered(b.Demand.ByHost, compareNamed)
+	b.Software, b.SoftwareGone = ordered(b.Software, compareSoftware), ordered(b.SoftwareGone, compareSoftware)
 	return b
+}
+
+func compareNamed(x, y NamedDemand) int {
+	return cmp.Or(cmp.Compare(y.Members, x.Members), cmp.Compare(x.Name, y.Name), cmp.Compare(x.Groups, y.Groups))
+}
+
+func compareSoftware(x, y Software) int {
+	return cmp.Or(cmp.Compare(x.Name, y.Name), cmp.Compare(x.Version, y.Version), cmp.Compare(x.Connections, y.Connections))
 }
 
 func sortedClient(c Client) Client {

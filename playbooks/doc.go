@@ -40,6 +40,10 @@
 // partitions), fit_records(limit, per_record), max_heartbeat(session),
 // pause_needed(session, heartbeat); package sizing has the reasons.
 //
+// The sums for slots are shared: `uses: slots-for-demand` (facts demand_consumers,
+// demand_followers) or `uses: slots-for-connections` (fact connections) stands in
+// place of `compute` and gives slots_new with all that it is made from.
+//
 // A value with its own `when` is left out where the condition does not hold, and
 // its `otherwise` says what is missing; expressions after it ask has(value).
 //

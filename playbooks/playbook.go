@@ -29,7 +29,10 @@ type StepDef struct {
 	Title  string `yaml:"title" json:"title"`
 	Safety Safety `yaml:"safety" json:"safety"`
 	// When is a condition over the facts; empty means always.
-	When    string    `yaml:"when" json:"when,omitempty"`
+	When string `yaml:"when" json:"when,omitempty"`
+	// Uses names a calculation that several playbooks share, instead of Compute, where
+	// loading puts its values.
+	Uses    string    `yaml:"uses" json:"uses,omitempty"`
 	Compute []Compute `yaml:"compute" json:"compute,omitempty"`
 	Text    string    `yaml:"text" json:"text"`
 	Command string    `yaml:"command" json:"command,omitempty"`

@@ -120,6 +120,9 @@ func readBook(fsys fs.FS, name string) (*book, Problems) {
 		problems = append(problems, doc.At("$.class", fmt.Sprintf("%q is not a class; `playbooks list` shows them", b.Class)))
 	}
 	for i := range b.Steps {
+		if err := b.Steps[i].share(); err != nil {
+			problems = append(problems, doc.At(fmt.Sprintf("$.steps[%d].uses", i), err.Error()))
+		}
 		b.steps = append(b.steps, compileStep(&b.Steps[i], func(field string, err error) {
 			problems = append(problems, doc.At(fmt.Sprintf("$.steps[%d]%s", i, field), err.Error()))
 		}))

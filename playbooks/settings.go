@@ -22,6 +22,8 @@ func settings() []string {
 		"offsets.topic.num.partitions", "offsets.retention.minutes", "advertised.listeners",
 		"group.initial.rebalance.delay.ms", "group.min.session.timeout.ms", "group.max.session.timeout.ms", "group.max.size",
 		"group.consumer.session.timeout.ms", "group.consumer.heartbeat.interval.ms",
+		// A broker's logger, settable while it runs (KIP-412, 2.4).
+		"kafka.request.logger",
 		// Groups (KIP-848, dynamic per group from 4.0).
 		"consumer.session.timeout.ms", "consumer.heartbeat.interval.ms",
 		// Kafka Streams (KIP-812's predecessor is internal and not advised).

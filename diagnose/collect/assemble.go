@@ -28,7 +28,7 @@ func unreadBroker(id int32, r diagnose.Reading) diagnose.Broker {
 	if r.Usable() {
 		r.Status = diagnose.StatusNotExported
 	}
-	b := diagnose.Broker{ID: id, Identity: r, SoftwareReading: r, Signals: map[diagnose.Signal]diagnose.Metric{}}
+	b := diagnose.Broker{ID: id, Identity: r, SoftwareReading: r, SoftwareGoneReading: r, Signals: map[diagnose.Signal]diagnose.Metric{}}
 	for _, s := range diagnose.BrokerSignals() {
 		b.Signals[s] = diagnose.Metric{Reading: r}
 	}
@@ -143,10 +143,10 @@ func (p *Prometheus) broker(r raw, l look, info BrokerInfo) (diagnose.Broker, in
 		}
 	}
 	markStale(b.Signals, r.silence(ts, l))
-	var n int
-	var ok bool
-	b.SoftwareReading, b.Software, n, ok = r.census.of(ts, r.dialect)
-	return b, n, ok
+	who := r.census.of(ts, r.dialect)
+	b.SoftwareReading, b.Software = who.reading, who.software
+	b.SoftwareGoneReading, b.SoftwareGone = who.past, who.gone
+	return b, who.total, who.known
 }
 
 // identity says how the broker's series were found, or why none were.

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"sort"
 	"strings"
-	"time"
 
 	"github.com/prometheus/common/model"
 
@@ -24,6 +23,20 @@ type census struct {
 	// exported is false where the dialect has no such series at all.
 	exported bool
 	byTarget map[string]*connected
+	// past are the same by what was last seen in the range, with those that have
+	// left since.
+	past     diagnose.Reading
+	lastSeen map[string]*connected
+}
+
+// clients is who is connected to one broker.
+type clients struct {
+	reading, past diagnose.Reading
+	// software is connected now, gone was in the range.
+	software, gone []diagnose.Software
+	// total is the number of connections now; known is false where it is not known.
+	total int
+	known bool
 }
 
 type connected struct {
@@ -48,36 +61,49 @@ func clientListener(m model.Metric) bool {
 	return !internalListener.MatchString(listener)
 }
 
-// countConnections asks for the connections at the moment `at`: they are a
-// gauge, and the classifier needs only the present.
-func (p *Prometheus) countConnections(ctx context.Context, d dialect, at time.Time) census {
+// countConnections asks for the connections at the moment of the look, which are a
+// gauge, and for what was last seen in the range: a library whose last connection
+// was closed has no series any more (Kafka's Selector, IntGaugeSuite).
+func (p *Prometheus) countConnections(ctx context.Context, d dialect, l look) census {
 	sel, err := parseSelector(d.census)
 	if err != nil || d.census == "" {
-		return census{reading: diagnose.Reading{Status: diagnose.StatusNotExported, Hint: d.censusHint}}
+		r := diagnose.Reading{Status: diagnose.StatusNotExported, Hint: d.censusHint}
+		return census{reading: r, past: r}
 	}
-	a := p.ask(ctx, sel.and(p.set.cluster).String(), at)
-	c := census{reading: a.reading, exported: len(a.vector) > 0, byTarget: map[string]*connected{}}
-	for _, s := range a.vector {
-		c.count(s)
+	sel = sel.and(p.set.cluster)
+	now := p.ask(ctx, sel.String(), l.at)
+	past := p.ask(ctx, "last_over_time("+sel.overRange(l.rng)+")", l.at)
+	return census{
+		reading: now.reading, exported: len(now.vector) > 0, byTarget: byTarget(now.vector),
+		past: past.reading, lastSeen: byTarget(past.vector),
 	}
-	return c
 }
 
-func (c *census) count(s *model.Sample) {
-	name, version, listener := who(s.Metric)
-	key := targetLabels(s.Metric).String()
-	t, ok := c.byTarget[key]
-	if !ok {
-		t = &connected{counts: map[[2]string]int{}, counted: map[string]bool{}, skipped: map[string]bool{}}
-		c.byTarget[key] = t
+func byTarget(v model.Vector) map[string]*connected {
+	out := map[string]*connected{}
+	for _, s := range v {
+		key := targetLabels(s.Metric).String()
+		if out[key] == nil {
+			out[key] = newConnected()
+		}
+		out[key].count(s)
 	}
+	return out
+}
+
+func newConnected() *connected {
+	return &connected{counts: map[[2]string]int{}, counted: map[string]bool{}, skipped: map[string]bool{}}
+}
+
+func (c *connected) count(s *model.Sample) {
+	name, version, listener := who(s.Metric)
 	if internalListener.MatchString(listener) {
-		t.skipped[listener] = true
+		c.skipped[listener] = true
 		return
 	}
-	t.counted[listener] = true
+	c.counted[listener] = true
 	if n := float64(s.Value); n > 0 {
-		t.counts[[2]string{name, version}] += int(n)
+		c.counts[[2]string{name, version}] += int(n)
 	}
 }
 
@@ -94,28 +120,33 @@ func who(m model.Metric) (name, version, listener string) {
 	return labelValue(m, "clientsoftwarename"), labelValue(m, "clientsoftwareversion"), labelValue(m, "listener")
 }
 
-// of returns the clients of one broker, which may have several targets, and
-// their number; ok is false where it is not known.
-func (c census) of(ts []*target, d dialect) (diagnose.Reading, []diagnose.Software, int, bool) {
-	r := c.reading
-	if !r.Usable() {
-		return r, nil, 0, false
+// of returns the clients of one broker, which may have several targets.
+func (c census) of(ts []*target, d dialect) clients {
+	out := clients{reading: c.reading, past: c.past}
+	if !out.reading.Usable() {
+		return out
 	}
-	sum := connected{counts: map[[2]string]int{}, counted: map[string]bool{}, skipped: map[string]bool{}}
+	sum, seen := newConnected(), newConnected()
 	for _, t := range ts {
 		sum.add(c.byTarget[t.key])
+		seen.add(c.lastSeen[t.key])
 	}
+	for k := range sum.counts {
+		delete(seen.counts, k)
+	}
+	out.gone, _ = seen.software()
 	switch {
 	case !c.exported:
-		r.Status, r.Hint = diagnose.StatusNotExported, d.censusHint
-		return r, nil, 0, false
+		out.reading.Status, out.reading.Hint = diagnose.StatusNotExported, d.censusHint
+		return out
 	case len(sum.counted)+len(sum.skipped) == 0:
-		r.Status = diagnose.StatusEmpty
-		return r, nil, 0, false
+		out.reading.Status = diagnose.StatusEmpty
+		return out
 	}
-	r.Source += "; listeners counted: " + namesOf(sum.counted) + "; left out: " + namesOf(sum.skipped)
-	sw, total := sum.software()
-	return r, sw, total, true
+	out.reading.Source += "; listeners counted: " + namesOf(sum.counted) + "; left out: " + namesOf(sum.skipped)
+	out.software, out.total = sum.software()
+	out.known = true
+	return out
 }
 
 func (c *connected) add(o *connected) {

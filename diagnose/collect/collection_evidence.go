@@ -60,7 +60,8 @@ func (c *collection) brokers() []diagnose.Broker {
 		for _, info := range c.topo.brokers {
 			b := by[info.ID]
 			if b == nil {
-				b = &diagnose.Broker{ID: info.ID, Identity: c.prom.Source.Reading, SoftwareReading: c.prom.Source.Reading}
+				r := c.prom.Source.Reading
+				b = &diagnose.Broker{ID: info.ID, Identity: r, SoftwareReading: r, SoftwareGoneReading: r}
 				by[info.ID] = b
 			}
 			b.Host, b.Rack = info.Host, info.Rack

@@ -3,6 +3,7 @@ package collect
 import (
 	"fmt"
 	"math"
+	"regexp"
 	"sort"
 	"strconv"
 	"strings"
@@ -40,6 +41,7 @@ const maxByGroup = 10
 func demand(in demandInput) map[int32]diagnose.Demand {
 	members := membersByBroker(in)
 	followers := followersByBroker(in)
+	clients, hosts := namedByBroker(in, clientFamily), namedByBroker(in, func(m diagnose.Member) string { return m.Host })
 	base := groupsReading(in.groups)
 	out := map[int32]diagnose.Demand{}
 	for _, b := range in.topo.brokers {
@@ -48,6 +50,7 @@ func demand(in demandInput) map[int32]diagnose.Demand {
 			d.Connections = n
 		}
 		d.ByGroup = topGroups(members[b.ID])
+		d.ByClient, d.ByHost = topNamed(clients[b.ID]), topNamed(hosts[b.ID])
 		total := 0
 		for _, n := range members[b.ID] {
 			total += n
@@ -139,6 +142,78 @@ func topGroups(members map[string]int) []diagnose.GroupDemand {
 	})
 	return out[:min(maxByGroup, len(out))]
 }
+
+// namedByBroker counts the members of membersByBroker by a name of theirs.
+func namedByBroker(in demandInput, name func(diagnose.Member) string) map[int32]map[string]*diagnose.NamedDemand {
+	out := map[int32]map[string]*diagnose.NamedDemand{}
+	for _, g := range in.groups {
+		counted := map[*diagnose.NamedDemand]bool{}
+		for _, m := range g.snapshot.Members {
+			who := clip(name(m))
+			if who == "" || sessionlessID(m.ID) {
+				continue
+			}
+			for _, b := range leadersOf(m, in.topo) {
+				if out[b] == nil {
+					out[b] = map[string]*diagnose.NamedDemand{}
+				}
+				d := out[b][who]
+				if d == nil {
+					d = &diagnose.NamedDemand{Name: who}
+					out[b][who] = d
+				}
+				d.Members++
+				if !counted[d] {
+					counted[d] = true
+					d.Groups++
+				}
+			}
+		}
+	}
+	return out
+}
+
+func topNamed(all map[string]*diagnose.NamedDemand) []diagnose.NamedDemand {
+	var out []diagnose.NamedDemand
+	for _, d := range all {
+		out = append(out, *d)
+	}
+	sort.Slice(out, func(i, j int) bool {
+		if out[i].Members != out[j].Members {
+			return out[i].Members > out[j].Members
+		}
+		return out[i].Name < out[j].Name
+	})
+	return out[:min(maxByGroup, len(out))]
+}
+
+var (
+	uuid      = regexp.MustCompile(`(?i)[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
+	idPart    = regexp.MustCompile(`[^-_.]+`)
+	starParts = regexp.MustCompile(`\*(?:[-_.]\*)+`)
+	numeral   = regexp.MustCompile(`^[0-9]+$`)
+	// random is a part as deployments add it: 7f9c6d5b4d, x2x9q; not reports1, s3sink.
+	random = regexp.MustCompile(`(?i)^[a-z]*[0-9]+[a-z]+[a-z]*[0-9][a-z0-9]*$`)
+)
+
+// clientFamily is a member's client id with * for what tells instances apart, UUIDs,
+// numbers and random parts: notifier-7f9c6d5b4d-x2x9q is one of notifier-*.
+func clientFamily(m diagnose.Member) string {
+	id := m.ClientID
+	if r := []rune(id); len(r) > maxClientID {
+		id = string(r[:maxClientID])
+	}
+	id = idPart.ReplaceAllStringFunc(uuid.ReplaceAllLiteralString(id, "*"), func(part string) string {
+		if numeral.MatchString(part) || len(part) >= 5 && random.MatchString(part) {
+			return "*"
+		}
+		return part
+	})
+	return starParts.ReplaceAllLiteralString(id, "*")
+}
+
+// maxClientID bounds the work on a client id, in characters.
+const maxClientID = 200
 
 // groupsReading says whether every group could be counted.
 func groupsReading(groups map[string]*groupLook) diagnose.Reading {

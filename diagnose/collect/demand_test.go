@@ -112,3 +112,40 @@ func TestDemandNamesTenGroups(t *testing.T) {
 		t.Errorf("%+v", by)
 	}
 }
+
+func TestDemandNamesClientsAndHosts(t *testing.T) {
+	groups := map[string]*groupLook{}
+	for i := range 12 {
+		id := fmt.Sprintf("notifier-%d", i)
+		g := groupOf(on(id+"-a", 0), on("rdkafka-"+id, 1))
+		g.snapshot.Members[0].ClientID, g.snapshot.Members[0].Host = fmt.Sprintf("notifier-7f9c6d5b4d-x2x%dq", i), "/10.2.7.31"
+		g.snapshot.Members[1].ClientID, g.snapshot.Members[1].Host = "rdkafka", "/10.2.7.99"
+		groups[id] = g
+	}
+	d := demand(demandInput{topo: demandTopology(), groups: groups})[1]
+	if want := []diagnose.NamedDemand{{Name: "notifier-*", Members: 12, Groups: 12}}; !reflect.DeepEqual(d.ByClient, want) {
+		t.Errorf("by client id: %+v", d.ByClient)
+	}
+	if want := []diagnose.NamedDemand{{Name: "/10.2.7.31", Members: 12, Groups: 12}}; !reflect.DeepEqual(d.ByHost, want) {
+		t.Errorf("by host: %+v", d.ByHost)
+	}
+}
+
+func TestClientFamily(t *testing.T) {
+	for id, want := range map[string]string{
+		"":                          "",
+		"orders":                    "orders",
+		"reports1":                  "reports1",
+		"s3sink-2":                  "s3sink-*",
+		"consumer-orders-12":        "consumer-orders-*",
+		"notifier-7f9c6d5b4d-x2x9q": "notifier-*",
+		"app-3f2a9c1e-0b1d-4c5e-8f70-aabbccddeeff-StreamThread-1-consumer": "app-*-StreamThread-*-consumer",
+		"12_34.56":               "*",
+		"*-*":                    "*",
+		strings.Repeat("x", 500): strings.Repeat("x", 200),
+	} {
+		if got := clientFamily(diagnose.Member{ClientID: id}); got != want {
+			t.Errorf("%q: %q, want %q", id, got, want)
+		}
+	}
+}

@@ -99,8 +99,8 @@ func TestDialectsResolveRecordedScrapes(t *testing.T) {
 			st, at := recorded(t, sample, labels.Label{Name: "instance", Value: "10.0.0.7:7071"}, labels.Label{Name: "cluster", Value: "lab"})
 			p := prom(t, st, PrometheusConfig{Selector: `{cluster="lab"}`})
 			res := p.Brokers(t.Context(), at, lookBack, brokers(1))
-			if first := p.Stats().Requests; first > 6 {
-				t.Errorf("%d queries for the first look, want at most 6", first)
+			if first := p.Stats().Requests; first > 7 {
+				t.Errorf("%d queries for the first look, want at most 7", first)
 			}
 			if !res.Source.OK() || res.Source.Dialect != name {
 				t.Fatalf("source %+v, want dialect %s", res.Source, name)
@@ -113,8 +113,8 @@ func TestDialectsResolveRecordedScrapes(t *testing.T) {
 				checkLine(t, p, b, e)
 			}
 			p.Brokers(t.Context(), at, lookBack, brokers(1))
-			if all := p.Stats().Requests; all > 11 {
-				t.Errorf("%d queries for two looks, want at most 11", all)
+			if all := p.Stats().Requests; all > 13 {
+				t.Errorf("%d queries for two looks, want at most 13", all)
 			}
 		})
 	}
@@ -235,7 +235,7 @@ func TestConfiguredDialect(t *testing.T) {
 	st, at := recorded(t, "strimzi-4.4.0")
 	p := prom(t, st, PrometheusConfig{Dialect: "jmx-examples"})
 	res := p.Brokers(t.Context(), at, lookBack, brokers(1))
-	if !res.Source.OK() || res.Source.Dialect != "jmx-examples" || p.Stats().Requests > 5 {
+	if !res.Source.OK() || res.Source.Dialect != "jmx-examples" || p.Stats().Requests > 6 {
 		t.Errorf("%+v after %d queries", res.Source, p.Stats().Requests)
 	}
 }
@@ -392,6 +392,31 @@ func TestCensus(t *testing.T) {
 			if src := b.SoftwareReading.Source; !strings.Contains(strings.ToUpper(src), "LISTENERS COUNTED: PLAINTEXT; LEFT OUT: CONTROLLER") {
 				t.Errorf("%s: source %q does not say what was counted", sample, src)
 			}
+		}
+	}
+}
+
+// TestCensusRemembersWhoLeft: a library whose last connection was closed ten minutes
+// ago has no series any more. It is told apart from those that are connected, also
+// where the exporter fuses its name into the series'.
+func TestCensusRemembersWhoLeft(t *testing.T) {
+	for sample, series := range map[string]map[string]string{
+		"msk-4.4.0": {
+			model.MetricNameLabel: "kafka_server_socket_server_metrics_connections", "listener": "PLAINTEXT", "networkProcessor": "2",
+			"clientSoftwareName": "exporter", "clientSoftwareVersion": "0.9",
+		},
+		"jmxexample-kraft-4.4.0": {
+			model.MetricNameLabel: "kafka_server_socket_server_metrics_clientsoftwarename_exporter_clientsoftwareversion_0_9_listener_plaintext_networkprocessor_2_connections",
+		},
+	} {
+		st, at := recorded(t, sample)
+		st.Append(labels.FromMap(series), at.Add(-10*time.Minute), 2)
+		b := byID(t, prom(t, st, PrometheusConfig{}).Brokers(t.Context(), at, lookBack, brokers(1)), 1)
+		if len(b.Software) != 1 || b.Software[0].Name != "kgo" {
+			t.Errorf("%s: connected %+v", sample, b.Software)
+		}
+		if want := []diagnose.Software{{Name: "exporter", Version: "0.9", Connections: 2}}; !b.SoftwareGoneReading.OK() || !slices.Equal(b.SoftwareGone, want) {
+			t.Errorf("%s: gone %+v, %+v", sample, b.SoftwareGone, b.SoftwareGoneReading)
 		}
 	}
 }

@@ -36,7 +36,7 @@ type batch struct {
 
 // plan turns a dialect and the overrides into batches, always in the same
 // order: lookups that match the same label names share a query, so that a
-// cluster takes five queries instead of thirty.
+// cluster takes four queries and the census two, instead of thirty.
 func plan(d dialect, overrides map[diagnose.Signal]selector) ([]batch, error) {
 	groups := map[string][]lookup{}
 	var out []batch

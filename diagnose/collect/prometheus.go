@@ -33,7 +33,7 @@ type PrometheusResult struct {
 }
 
 // Prometheus reads broker and client series of one cluster through the
-// Prometheus HTTP API: at most six queries for the brokers (five once the
+// Prometheus HTTP API: at most seven queries for the brokers (six once the
 // dialect is known; two more, once, where the exporter's configuration is not) and one for the clients. It is safe for concurrent use.
 type Prometheus struct {
 	set       settings
@@ -232,7 +232,7 @@ func (p *Prometheus) read(ctx context.Context, d dialect, l look) raw {
 	for i, b := range r.batches {
 		run(func() { r.answers[i] = p.ask(ctx, b.sel.and(p.set.cluster).overRange(l.rng), l.at) })
 	}
-	run(func() { r.census = p.countConnections(ctx, d, l.at) })
+	run(func() { r.census = p.countConnections(ctx, d, l) })
 	wg.Wait()
 	for _, t := range sortIn(r.batches, r.answers) {
 		if t.isBroker() {

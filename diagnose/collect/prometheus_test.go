@@ -147,8 +147,8 @@ func TestOverride(t *testing.T) {
 	if n, v := sum(m); !m.OK() || n != 1 || v != 77 || m.Source != `prometheus: kafka:sessions:max{cluster="prod",kind=~"f.*"}[20m]` {
 		t.Errorf("%+v", m)
 	}
-	if n := p.Stats().Requests; n != 7 {
-		t.Errorf("%d queries, want 6 and one for the override", n)
+	if n := p.Stats().Requests; n != 8 {
+		t.Errorf("%d queries, want 7 and one for the override", n)
 	}
 }
 
@@ -187,14 +187,14 @@ func TestDialectIsRememberedAndFoundAgain(t *testing.T) {
 		}
 		server.ServeHTTP(w, r)
 	}), PrometheusConfig{})
+	p.look(t, "jmx-examples", 7)
 	p.look(t, "jmx-examples", 6)
-	p.look(t, "jmx-examples", 5)
 	server = promstore.NewServer(renewed.st, func() time.Time { return lookAt })
-	p.look(t, "jmx-none", 11)
-	p.look(t, "jmx-none", 5)
+	p.look(t, "jmx-none", 13)
+	p.look(t, "jmx-none", 6)
 	server = promstore.NewServer(promstore.New(), func() time.Time { return lookAt })
 	before := p.Stats().Requests
-	if s := p.Brokers(t.Context(), lookAt, lookBack, brokers(1)).Source; s.Status != diagnose.StatusEmpty || p.Stats().Requests-before != 7 {
+	if s := p.Brokers(t.Context(), lookAt, lookBack, brokers(1)).Source; s.Status != diagnose.StatusEmpty || p.Stats().Requests-before != 8 {
 		t.Errorf("%+v after %d queries", s.Reading, p.Stats().Requests-before)
 	}
 	if q := <-first; !strings.HasPrefix(q, "count by (__name__, cluster, ") {
@@ -264,6 +264,7 @@ func TestDeterministic(t *testing.T) {
 		res.Source.DurationMS = 0
 		for i := range res.Brokers {
 			res.Brokers[i].SoftwareReading.DurationMS = 0
+			res.Brokers[i].SoftwareGoneReading.DurationMS = 0
 			for s, m := range res.Brokers[i].Signals {
 				m.DurationMS = 0
 				res.Brokers[i].Signals[s] = m

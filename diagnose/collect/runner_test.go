@@ -35,7 +35,7 @@ func (m *fakeMetrics) Brokers(ctx context.Context, at time.Time, rng time.Durati
 	r := ok("prometheus", at)
 	out := PrometheusResult{Source: diagnose.MetricsSource{Reading: r}, Connections: map[int32]int{}}
 	for _, b := range known {
-		out.Brokers = append(out.Brokers, diagnose.Broker{ID: b.ID, Identity: r, SoftwareReading: r})
+		out.Brokers = append(out.Brokers, diagnose.Broker{ID: b.ID, Identity: r, SoftwareReading: r, SoftwareGoneReading: r})
 		out.Connections[b.ID] = 40 + int(b.ID)
 	}
 	return out

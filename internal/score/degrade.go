@@ -90,6 +90,7 @@ func withoutPrometheus(e *diagnose.Evidence) {
 		b := &e.Brokers[i]
 		b.Identity, b.Signals = r, nil
 		b.SoftwareReading, b.Software = r, nil
+		b.SoftwareGoneReading, b.SoftwareGone = r, nil
 		b.Demand.Connections = -1
 	}
 	e.Clients, e.ClientsReading = nil, r
