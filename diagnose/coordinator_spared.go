@@ -204,54 +204,67 @@ func (s *groupStory) commitRhythm() ([]time.Time, time.Duration) {
 }
 
 func (s *groupStory) sparedOutcome(x hole) Outcome {
-	b, w := s.coordinator(), s.f.e.Watcher
-	o := Outcome{Answer: Yes, Subject: b.subject(), Citations: []Citation{x.cite(b)}, Missing: s.f.kafkaMissing()}
-	var v values
-	v.text("kind", coordFrozen)
-	v.count("lost_members", len(x.undone))
-	what := ""
-	if len(x.losses) > 0 {
-		var hurt []string
-		for _, i := range x.losses {
-			hurt = append(hurt, w.Losses[i].Group)
-		}
-		hurt = unique(hurt)
-		i := x.losses[len(x.losses)-1]
-		last := w.Losses[i]
-		o.Citations = append(o.Citations, cite(fmt.Sprintf("watcher.losses[%d]", i), fmt.Sprintf("group %s lost a member between %s and %s", last.Group, clock(last.After), clock(last.By)), w.Reading))
-		o.Missing = append([]string{"the records of the groups that lost members: only this group's were read"}, o.Missing...)
-		v.count("hurt_groups", len(hurt))
-		v.text("groups", firstNames(hurt))
-		v.time("dropped_at", last.By)
-		what = fmt.Sprintf("%s (%s) had lost members as it woke. Group %s kept its own", plural(len(hurt), "other group", "other groups"), firstNames(hurt), s.g.ID)
-	} else {
-		v.count("hurt_groups", 1)
-		v.text("groups", s.g.ID)
-		v.time("dropped_at", x.to)
-		what = s.undoneWords(x)
-		if len(x.undone) == 0 {
-			o.Missing = append([]string{"whose member ids it refused: only this group's records were read"}, o.Missing...)
-		}
-	}
+	b := s.coordinator()
+	a := s.aftermath(x)
+	o := Outcome{Answer: Yes, Subject: b.subject(), Citations: append([]Citation{x.cite(b)}, a.cites...), Missing: append(a.missing, s.f.kafkaMissing()...)}
 	for _, r := range x.refused {
 		o.Citations = append(o.Citations, b.cite(r.signal, fmt.Sprintf("%s from %s to %s", plural(r.n, "UNKNOWN_MEMBER_ID", "UNKNOWN_MEMBER_ID"), clock(x.from), clock(x.to))))
 	}
 	o.Citations = append(o.Citations, cite(groupPath(s.g.ID, "history.commits"), fmt.Sprintf("group %s committed nothing for %s", s.g.ID, span(x.silent)), s.g.History.Reading))
+	var v values
+	v.text("kind", coordFrozen)
+	v.count("lost_members", len(x.undone))
+	v.count("hurt_groups", a.hurt)
+	v.text("groups", a.groups)
+	v.time("dropped_at", a.at)
 	v.count("returned_members", len(x.undone))
 	o.Facts = v
 	o.Summary = fmt.Sprintf("Broker %d stood still: it could not be scraped for %s from %s, group %s committed nothing meanwhile, and %s. The clients are the victims.",
-		b.ID, span(x.to.Sub(x.from)), clock(x.from), s.g.ID, what)
+		b.ID, span(x.to.Sub(x.from)), clock(x.from), s.g.ID, a.words)
 	return o
 }
 
-// undoneWords says what is left of a drop that the reload took back.
-func (s *groupStory) undoneWords(x hole) string {
-	if n := len(x.undone); n > 0 {
-		return fmt.Sprintf("%s of group %s, dropped as it woke, %s listed again since it read its groups from the log anew", plural(n, "member", "members"), s.g.ID, map[bool]string{true: "is", false: "are"}[n == 1])
+// aftermath is what a coordinator had done to its groups as it woke.
+type aftermath struct {
+	hurt    int
+	groups  string
+	at      time.Time
+	words   string
+	missing []string
+	cites   []Citation
+}
+
+func (s *groupStory) aftermath(x hole) aftermath {
+	switch {
+	case len(x.losses) > 0:
+		return s.othersHurt(x)
+	case len(x.undone) > 0:
+		n := len(x.undone)
+		return aftermath{hurt: 1, groups: s.g.ID, at: x.to,
+			words: plural(n, "member", "members") + " of it had been dropped as it woke, to be listed again once it had read its groups from the log"}
+	default:
+		n := 0.0
+		for _, r := range x.refused {
+			n += r.n
+		}
+		return aftermath{hurt: 1, groups: "not known by name", at: x.to,
+			missing: []string{"whose member ids it refused: only this group's records were read"},
+			words:   fmt.Sprintf("it answered %s UNKNOWN_MEMBER_ID as it woke: it had dropped members. Group %s has all of its own", count(n), s.g.ID)}
 	}
-	n := 0.0
-	for _, r := range x.refused {
-		n += r.n
+}
+
+// othersHurt: the watcher saw other groups lose members.
+func (s *groupStory) othersHurt(x hole) aftermath {
+	w := s.f.e.Watcher
+	var hurt []string
+	for _, i := range x.losses {
+		hurt = append(hurt, w.Losses[i].Group)
 	}
-	return fmt.Sprintf("it answered %s UNKNOWN_MEMBER_ID as it woke: it had dropped members. Group %s has all of its own", count(n), s.g.ID)
+	hurt = unique(hurt)
+	i := x.losses[len(x.losses)-1]
+	last := w.Losses[i]
+	return aftermath{hurt: len(hurt), groups: firstNames(hurt), at: last.By,
+		missing: []string{"the records of the groups that lost members: only this group's were read"},
+		cites:   []Citation{cite(fmt.Sprintf("watcher.losses[%d]", i), fmt.Sprintf("group %s lost a member between %s and %s", last.Group, clock(last.After), clock(last.By)), w.Reading)},
+		words:   fmt.Sprintf("%s (%s) had lost members as it woke. Group %s kept its own", plural(len(hurt), "other group", "other groups"), firstNames(hurt), s.g.ID)}
 }

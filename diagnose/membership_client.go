@@ -29,7 +29,8 @@ type clientView struct {
 	// that is remembered, so that poll covers the whole stall.
 	after bool
 	// lived says that it was scraped on after the drop as it was all through the
-	// silence, without a hole in which another process could have taken its place.
+	// silence, without a hole in which another process could have taken its place, and
+	// not with the values of before: what a gateway serves for a dead process.
 	lived bool
 	cite  Citation
 }
@@ -58,7 +59,7 @@ func newClientView(l *loss) clientView {
 	v.gaps(c, from, to)
 	v.covered, v.waited = l.scrapedThrough(c), c.looked(SignalLastPoll, from, l.by)
 	v.after = l.back != nil && c.scraped(l.back.at, to)
-	v.lived = v.covered && v.gap == 0 && c.looked(SignalLastPoll, l.by, to)
+	v.lived = v.covered && v.gap == 0 && c.moved(l.by, to)
 	if v.cite.Path == "" && v.gap == 0 {
 		return clientView{why: "the client's poll metrics have no samples around the drop"}
 	}
@@ -186,6 +187,21 @@ func (c *Client) looked(s Signal, from, to time.Time) bool {
 		for _, x := range ch {
 			if !x.T.Before(from) && !x.T.After(to) {
 				return true
+			}
+		}
+	}
+	return false
+}
+
+// moved says that a value of the client was scraped in a span and differs from the
+// one before.
+func (c *Client) moved(from, to time.Time) bool {
+	for _, m := range c.Signals {
+		for _, ch := range chains(m) {
+			for i := 1; i < len(ch); i++ {
+				if ch[i].T.After(from) && !ch[i].T.After(to) && ch[i].V != ch[i-1].V {
+					return true
+				}
 			}
 		}
 	}
