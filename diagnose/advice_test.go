@@ -62,6 +62,34 @@ func TestStoodStillFrom(t *testing.T) {
 	}
 }
 
+// The interval that bounds the pause is the set one where a source shows it, else the
+// longest that is likely; both say where they are from.
+func TestLongestHeartbeat(t *testing.T) {
+	for _, tc := range []struct {
+		protocol, beat string
+		session        time.Duration
+		want, by       string
+	}{
+		{"classic", "", 45 * time.Second, "15 s", "a third"},
+		{"classic", "", 10 * time.Second, "3.3 s", "a third"},
+		{"classic", "", 6 * time.Second, "3 s", "the clients' default"}, // the session shortened, heartbeat.interval.ms left alone
+		{"classic", "", 3 * time.Second, "1 s", "a third"},
+		{"classic", "9000", 45 * time.Second, "15 s", "a third"}, // a setting of other protocols
+		{"consumer", "", 45 * time.Second, "15 s", "5 s by default"},
+		{"consumer", "5000", 45 * time.Second, "5 s", "the setting of the group"},
+		{"consumer", "60000", 45 * time.Second, "15 s", "a third"}, // cannot be: longer than the session
+	} {
+		l := storyOf(stalled().evidence()).losses[0]
+		l.s.g.Protocol, l.m.SessionTimeoutMS = tc.protocol, int32(tc.session.Milliseconds())
+		if tc.beat != "" {
+			l.s.g.Settings = map[string]Setting{"consumer.heartbeat.interval.ms": {Reading: ok("kafka: DescribeConfigs"), Value: tc.beat}}
+		}
+		if got, by := l.longestHeartbeat(); seconds(got) != tc.want || !strings.Contains(by, tc.by) {
+			t.Errorf("%+v: %s (%s)", tc, seconds(got), by)
+		}
+	}
+}
+
 // Without the LeaveGroup counter a healthy member that was closed and one that could
 // not be reached look alike.
 func TestUnreachableNeedsTheLeaveCounter(t *testing.T) {

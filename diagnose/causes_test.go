@@ -3,6 +3,7 @@ package diagnose
 import (
 	"path"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -76,6 +77,7 @@ func TestHeldUpNeedsMoreThanASession(t *testing.T) {
 func TestStaticOversleptIsAnInterval(t *testing.T) {
 	l := func(lo, hi float64) *loss {
 		return &loss{
+			s:   &groupStory{g: &Group{}},
 			m:   RecordMember{InstanceID: "a", SessionTimeoutMS: 45_000, RebalanceTimeoutMS: 300_000},
 			sil: silence{known: true, lo: lasting(lo), hi: lasting(hi), rhythm: 5 * time.Second},
 		}
@@ -197,9 +199,7 @@ func TestLessEvidenceNeverNamesAnotherCauseAlone(t *testing.T) {
 	}
 	// Without looks and without Heartbeat 27 a stuck leader leaves no trace but
 	// its drop; a KIP-848 member that was removed is one that was fenced.
-	// A group whose records were lost, and that nobody looked at before, is a new one.
-	traceless := []string{"group-metadata-lost/run-* without earlier looks",
-		"sick-leader/no-heartbeat-27 without earlier looks", "removed-by-admin/*-848-* without Prometheus"}
+	traceless := []string{"sick-leader/no-heartbeat-27 without earlier looks", "removed-by-admin/*-848-* without Prometheus"}
 	for _, c := range corpus(t) {
 		lossClass := slices.ContainsFunc(membershipRules(), func(r Rule) bool { return r.Class == c.class })
 		if c.near || !lossClass {
@@ -213,6 +213,55 @@ func TestLessEvidenceNeverNamesAnotherCauseAlone(t *testing.T) {
 			if name := c.name + " without " + r.what; !named && p.Confidence != Open && !slices.ContainsFunc(traceless, func(p string) bool { ok, err := path.Match(p, name); return err == nil && ok }) {
 				t.Errorf("%s: %s (%s), and %s is not even an alternative", name, p.Class, p.Confidence, c.class)
 			}
+		}
+	}
+}
+
+// A group that began in the window and that nobody knew before is new, or its state
+// was lost: everything else may be normal, but it is not confirmed.
+func TestGroupThatNobodyKnewIsNotConfirmedQuiet(t *testing.T) {
+	i := slices.IndexFunc(corpus(t), func(c corpusCase) bool { return c.name == "group-metadata-lost/near-new-group" })
+	if i < 0 {
+		t.Fatal("no case of a new group")
+	}
+	commitsAt := func(offset int64) func(*Evidence) {
+		return func(e *Evidence) {
+			h := &e.Groups[0].History
+			first := map[TopicPartition]bool{}
+			for j, c := range h.Commits {
+				if !first[c.TopicPartition] {
+					h.Commits[j].Offset = offset
+				}
+				first[c.TopicPartition] = true
+			}
+		}
+	}
+	for _, tc := range []struct {
+		name   string
+		change func(*Evidence)
+		want   Confidence
+	}{
+		{"watched before it began", func(*Evidence) {}, Confirmed},
+		{"nobody had looked", noWatcher, Likely},
+		{"the record without members that 4.x writes first", func(e *Evidence) {
+			noWatcher(e)
+			h := &e.Groups[0].History
+			h.Records = slices.Insert(h.Records, 0, GroupRecord{At: h.Records[0].At.Add(-time.Second)})
+		}, Likely},
+		{"its first commits are at 0", func(e *Evidence) { noWatcher(e); commitsAt(0)(e) }, Confirmed},
+		{"one of its first commits is not", func(e *Evidence) {
+			noWatcher(e)
+			commitsAt(0)(e)
+			e.Groups[0].History.Commits[0].Offset = 55
+		}, Likely},
+	} {
+		e := clone(corpus(t)[i].ev)
+		tc.change(&e)
+		p := Classify(e, DefaultLimits()).Primary()
+		named := slices.ContainsFunc(p.Alternatives, func(a Alternative) bool { return a.Class == GroupMetadataLost })
+		said := strings.Contains(strings.Join(p.Missing, "; "), "the offsets topic holds nothing older")
+		if p.Class != Quiet || p.Confidence != tc.want || named != (tc.want == Likely) || said != named || named != (p.Decides != "") {
+			t.Errorf("%s: %s (%s), alternatives %v, missing %v, decides %q", tc.name, p.Class, p.Confidence, p.Alternatives, p.Missing, p.Decides)
 		}
 	}
 }

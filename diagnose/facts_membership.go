@@ -247,9 +247,27 @@ func (l *loss) session() time.Duration { return ms(l.m.SessionTimeoutMS) }
 
 func (l *loss) rebalance() time.Duration { return ms(l.m.RebalanceTimeoutMS) }
 
-// heartbeat bounds the heartbeat interval, which no source shows: clients are
-// told to keep it at a third of the session timeout or below (KIP-62).
-func (l *loss) heartbeat() time.Duration { return l.session() / 3 }
+// heartbeat is the heartbeat interval that the rules reckon with: what a KIP-848
+// group is set to, else a third of the session timeout, which clients are told not to
+// go above (KIP-62).
+func (l *loss) heartbeat() time.Duration {
+	if n := l.setHeartbeat(); n > 0 {
+		return n
+	}
+	return l.session() / 3
+}
+
+// setHeartbeat is the heartbeat interval where a source shows it: that of a KIP-848
+// group is a setting, a classic client's is in no record. 0 = not known.
+func (l *loss) setHeartbeat() time.Duration {
+	if l.s.classic() {
+		return 0
+	}
+	if n := ms(l.s.serverSetting("consumer.heartbeat.interval.ms")); n < l.session() {
+		return n
+	}
+	return 0
+}
 
 // static says that the member has a group.instance.id.
 func (l *loss) static() bool { return l.m.InstanceID != "" }

@@ -287,19 +287,37 @@ func (s *groupStory) judgeRebirth() Outcome {
 	return no("nothing points to a loss of the group's state")
 }
 
-// unseenBirth says that a classic group began within the window and that nobody had
-// looked before: it is new, or its state was lost.
+// unseenBirth says that a group began within the window and that nobody had looked
+// before: it is new, or its state was lost.
 func (s *groupStory) unseenBirth() (time.Time, bool) {
-	if !s.hasRecords() || !s.classic() {
+	if !s.hasRecords() || s.startedAtZero() {
 		return time.Time{}, false
 	}
-	first := s.g.History.Records[0]
+	records := s.g.History.Records
+	// From 4.0 on a group's first record is one without members, of generation 0.
+	for len(records) > 1 && records[0].Generation == 0 && len(records[0].Members) == 0 && !records[0].Tombstone {
+		records = records[1:]
+	}
+	first := records[0]
 	if first.Tombstone || len(first.Members) == 0 || first.Generation > firstGenerations || !first.At.After(s.f.from()) || first.At.After(s.f.at()) {
 		return time.Time{}, false
 	}
 	w := s.f.e.Watcher
 	watched := w.Usable() && !w.Since.IsZero() && w.Since.Before(first.At) || len(s.seen) > 0 && s.seen[0].until.Before(first.At.Add(-2*skew))
 	return first.At, !watched
+}
+
+// startedAtZero says that the group began at the first record of each partition that
+// it commits, before there was one to read: then it had nothing to lose.
+func (s *groupStory) startedAtZero() bool {
+	begun := map[TopicPartition]bool{}
+	for _, c := range s.g.History.Commits {
+		if !begun[c.TopicPartition] && c.Offset != 0 {
+			return false
+		}
+		begun[c.TopicPartition] = true
+	}
+	return len(begun) > 0
 }
 
 func (s *groupStory) foundRebirth(r *rebirth) Outcome {

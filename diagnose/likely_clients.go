@@ -218,10 +218,10 @@ func (s Software) unnamed() bool { return s.Name == unnamedSoftware || s.Name ==
 
 // doubt ranks who may leak.
 func (s Software) doubt() int {
-	switch name := strings.ToLower(s.Name); {
+	switch lib := s.Library(); {
 	case s.unnamed():
 		return 1
-	case name == "kgo", name == "kafka-python":
+	case lib == LibraryFranzGo, lib == LibraryKafkaPython:
 		return 2
 	default:
 		return 0

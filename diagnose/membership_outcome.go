@@ -341,6 +341,27 @@ const (
 	defaultGroupBeat = 5 * time.Second
 )
 
+// longestHeartbeat is the heartbeat interval that bounds the pause which ends a
+// session, and where it is from. A pause that costs the session is one session long
+// at the broker and begins at most one interval after the last heartbeat, so that the
+// process may stand still for that much less. Where no source shows the interval, it
+// is the longest that is likely: a third of the session (KIP-62), and not below the
+// default, which many leave alone when they shorten the session.
+func (l *loss) longestHeartbeat() (time.Duration, string) {
+	if n := l.setHeartbeat(); n > 0 {
+		return n, "the setting of the group or its broker"
+	}
+	third := l.session() / 3
+	if l.s.classic() && third < defaultHeartbeat && l.session() > defaultHeartbeat {
+		return defaultHeartbeat, "not in any record; this is the clients' default"
+	}
+	usual := defaultHeartbeat
+	if !l.s.classic() {
+		usual = defaultGroupBeat
+	}
+	return third, "not in any record; a third of the session at most, as Kafka asks, " + seconds(usual) + " by default"
+}
+
 // stoodStillFrom words the time without a poll from which a process that stood still
 // lost its session: the session timeout less one heartbeat interval. No record has
 // the interval of a classic client; of a KIP-848 group it is a setting.
@@ -351,9 +372,9 @@ func (l *loss) stoodStillFrom() string {
 	beat, how := defaultHeartbeat, "the default; a client that sets heartbeat.interval.ms higher dies sooner"
 	if !l.s.classic() {
 		beat, how = defaultGroupBeat, "the default"
-		if n := l.s.serverSetting("consumer.heartbeat.interval.ms"); n > 0 {
-			beat, how = ms(n), "as set"
-		}
+	}
+	if n := l.setHeartbeat(); n > 0 {
+		beat, how = n, "as set"
 	}
 	if beat >= l.session() {
 		return seconds(l.silentAtLeast()) + " or more"

@@ -31,6 +31,12 @@ func (v *values) count(name string, n int) {
 	*v = append(*v, Fact{Name: name, Unit: UnitCount, Number: float64(n)})
 }
 
+// library names a client library and what shows it.
+func (v *values) library(lib Library, by string) {
+	v.text("library", string(lib))
+	v.text("library_by", by)
+}
+
 // facts are the values that lossSpecs declares, for one loss.
 func (l *loss) facts(mine []*loss) []Fact {
 	var v values
@@ -39,6 +45,7 @@ func (l *loss) facts(mine []*loss) []Fact {
 	v.text("client_id", l.m.ClientID)
 	v.text("host", hostOf(l.m))
 	v.text("instance_id", l.m.InstanceID)
+	v.library(l.library())
 	v.time("dropped_at", l.by)
 	l.timing(&v)
 	l.returning(&v)
@@ -77,6 +84,9 @@ func (l *loss) timing(v *values) {
 	if l.session() > 0 {
 		v.seconds("session_timeout_seconds", l.session())
 		v.seconds("session_max_seconds", l.s.longestSession())
+		beat, by := l.longestHeartbeat()
+		v.seconds("heartbeat_interval_seconds", beat)
+		v.text("heartbeat_interval_by", by)
 	}
 	if l.rebalance() > 0 {
 		v.seconds("rebalance_timeout_seconds", l.rebalance())

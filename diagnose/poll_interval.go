@@ -7,6 +7,7 @@ func pollIntervalRule() Rule {
 		Class: PollInterval,
 		Needs: []Need{NeedOffsets},
 		Conditions: []string{
+			"its client library has a poll limit, or is not known (franz-go, Sarama, kafka-go and kafkajs have none)",
 			"a dynamic member left the group: LeaveGroup requests rose around the drop, or the client's own metrics show the breach",
 			"last commit to drop is at least its rebalance timeout (= max.poll.interval.ms); less rules it out, as much alone does not prove it",
 			"nobody called with the old member id afterwards (a client that has left drops the id by itself)",
@@ -32,7 +33,7 @@ func pollIntervalView(l *loss) view {
 	case l.static():
 		return exclude(c, "it is a static member ("+l.m.InstanceID+"); those do not leave on a poll breach")
 	case l.noPollLimit():
-		return exclude(c, "its client library has no poll limit ("+l.m.ClientID+")")
+		return exclude(c, "its client library has no poll limit ("+l.libraryWords()+")")
 	case l.tooSoonForPoll():
 		return exclude(c, "it was dropped "+l.sil.words()+" after its last commit, sooner than its poll limit of "+limit)
 	case l.leave.answer == isNo:
@@ -75,10 +76,11 @@ func (l *loss) leftAndBack() bool {
 }
 
 // noPollLimit recognises clients that never leave because of slow processing:
-// Sarama and franz-go know no max.poll.interval. Only their default client ids
-// tell; the 60 s rebalance timeout they share may be a Java client's setting.
+// Sarama, franz-go, kafka-go and kafkajs know no max.poll.interval. The 60 s rebalance
+// timeout that they share does not tell: it may be a Java client's setting.
 func (l *loss) noPollLimit() bool {
-	return l.m.ClientID == "sarama" || l.m.ClientID == "kgo"
+	lib, _ := l.library()
+	return !lib.hasPollLimit()
 }
 
 func pollSummary(l *loss) string {

@@ -32,7 +32,7 @@ func pollIntervalStaticView(l *loss) view {
 	case !l.static():
 		return exclude(c, "it is not a static member")
 	case l.noPollLimit():
-		return exclude(c, "its client library has no poll limit ("+l.m.ClientID+")")
+		return exclude(c, "its client library has no poll limit ("+l.libraryWords()+")")
 	case l.rebalance() == 0 || l.session() == 0:
 		return leave(c, "its timeouts are not known")
 	case l.sil.known && l.sil.hi < need:

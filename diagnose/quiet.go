@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 )
 
 func quietRule() Rule {
@@ -14,6 +15,9 @@ func quietRule() Rule {
 			"every rule of the question's subjects answered, and none holds",
 			"what was needed was read, and it is fresh",
 			"no error, eviction or loss is left unexplained",
+		},
+		Corroboration: []string{
+			"what was asked about is known from before: a group that began in the window and that nobody had looked at is new, or its state was lost",
 		},
 		Source: "docs/adr/0002: unknown is a status; a gap is never health",
 		Provides: []FactSpec{
@@ -30,8 +34,13 @@ func quiet(f *facts, t tally) Outcome {
 		return Outcome{Answer: Unknown}
 	}
 	var missing []string
+	var born []unseenStart
 	for _, v := range t {
 		if v.Answer != Unknown {
+			continue
+		}
+		if b, ok := f.newOrLost(v); ok {
+			born = append(born, b)
 			continue
 		}
 		if !f.sideShow(v.Subject) {
@@ -75,8 +84,46 @@ func quiet(f *facts, t tally) Outcome {
 	if len(said) == 0 {
 		return Outcome{Answer: Unknown}
 	}
+	for _, b := range born {
+		b.qualify(&o)
+	}
 	o.Summary = "Checked, measured, normal. " + quietWords(said)
 	return o
+}
+
+// unseenStart is a group that began within the window and that nobody knew before.
+type unseenStart struct {
+	group string
+	at    time.Time
+}
+
+// newOrLost recognises the one thing that may be unknown about a group of which all
+// else was read and is normal: whether it is new, or began anew because its state was
+// lost. Both look alike from then on.
+func (f *facts) newOrLost(v verdict) (unseenStart, bool) {
+	if v.rule.Class != GroupMetadataLost {
+		return unseenStart{}, false
+	}
+	g := f.subjectGroup(v.Subject)
+	if g == nil {
+		return unseenStart{}, false
+	}
+	s := f.m.story(g)
+	if s == nil || len(s.invisible()) > 0 {
+		return unseenStart{}, false
+	}
+	at, ok := s.unseenBirth()
+	return unseenStart{group: g.ID, at: at}, ok
+}
+
+// qualify takes the certainty from a quiet answer.
+func (b unseenStart) qualify(o *Outcome) {
+	o.Missing = append(o.Missing, fmt.Sprintf("what group %s was before %s: the offsets topic holds nothing older", b.group, clock(b.at)))
+	if len(o.Alternatives) > 0 {
+		return
+	}
+	o.Alternatives = []Alternative{{GroupMetadataLost, fmt.Sprintf("the first record of group %s is from %s, and nobody had looked before: it is new, or its state was lost", b.group, clock(b.at))}}
+	o.Decides = fmt.Sprintf("whether group %s is older than %s; if it is, its state was lost, and its committed offsets usually with it", b.group, clock(b.at))
 }
 
 // callsVisible says that errors of members with an old id are counted at the

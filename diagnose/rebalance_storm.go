@@ -30,6 +30,8 @@ func rebalanceStormRule() Rule {
 			{Name: "what", Unit: UnitText, Meaning: "the same in words"},
 			{Name: "joined_members", Unit: UnitCount, Meaning: "members that joined in the window"},
 			{Name: "members", Unit: UnitCount, Meaning: "members now"},
+			{Name: "library", Unit: UnitText, Meaning: "the client library of all its members", Optional: true},
+			{Name: "library_by", Unit: UnitText, Meaning: "what shows the library, as in: its client id", Optional: true},
 			{Name: "assignor", Unit: UnitText, Meaning: "the group's assignor", Optional: true},
 		},
 		Judge: judgeStorms,
@@ -309,6 +311,7 @@ func (s *groupStory) foundStorm(x storm) Outcome {
 	v.text("what", ch.words)
 	v.count("joined_members", ch.joined)
 	v.count("members", max(0, s.current()))
+	v.library(s.library())
 	v.text("assignor", s.assignor())
 	o.Facts = v
 	effect := "Each one stops the whole group for a moment"

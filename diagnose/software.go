@@ -13,13 +13,12 @@ const javaSoftware = "apache-kafka-java"
 // (id 0, epoch −1): librdkafka with its bindings, and Sarama. Sarama 1.26.0 and
 // 1.26.1 do the opposite, see [Software.OpensForEachFetch].
 func (s Software) Sessionless() bool {
-	n := strings.ToLower(s.Name)
-	for _, prefix := range []string{"librdkafka", "confluent-kafka-", "sarama", "rdkafka", "node-rdkafka"} {
-		if strings.HasPrefix(n, prefix) {
-			return !s.OpensForEachFetch()
-		}
+	switch s.Library() {
+	case LibraryLibrdkafka, LibrarySarama:
+		return !s.OpensForEachFetch()
+	default:
+		return false
 	}
-	return false
 }
 
 // OpensForEachFetch reports whether a library is known to open a new session

@@ -110,7 +110,7 @@ func nearLimit() diagnose.Diagnosis {
 
 func pollBreach() diagnose.Diagnosis {
 	d := diag(diagnose.PollInterval, diagnose.Confirmed, "group orders",
-		txt("group", "orders"), txt("member", "consumer-orders-1-9a3f"), txt("client_id", "consumer-orders-1"), txt("host", "10.2.7.31"),
+		txt("group", "orders"), txt("member", "consumer-orders-1-9a3f"), txt("library", "java"), txt("library_by", "its client id"), txt("client_id", "consumer-orders-1"), txt("host", "10.2.7.31"),
 		when("dropped_at", at), num("delta_seconds", diagnose.UnitSeconds, 302.6), num("delta_low_seconds", diagnose.UnitSeconds, 300.1),
 		num("session_timeout_seconds", diagnose.UnitSeconds, 45), num("rebalance_timeout_seconds", diagnose.UnitSeconds, 300),
 		num("return_seconds", diagnose.UnitSeconds, 20), num("per_record_seconds", diagnose.UnitSeconds, 0.64), txt("per_record_by", "its commits while the group had a backlog"),
@@ -128,6 +128,8 @@ func sessionDoubt() diagnose.Diagnosis {
 	d := diag(diagnose.SessionTimeout, diagnose.Likely, "group payments",
 		txt("group", "payments"), txt("member", "payments-7-1b"), txt("host", "10.2.9.4"), when("dropped_at", at),
 		num("session_timeout_seconds", diagnose.UnitSeconds, 45), num("rebalance_timeout_seconds", diagnose.UnitSeconds, 300),
+		num("heartbeat_interval_seconds", diagnose.UnitSeconds, 15),
+		txt("heartbeat_interval_by", "not in any record; a third of the session at most, as Kafka asks, 3 s by default"),
 		num("return_seconds", diagnose.UnitSeconds, 15), num("lost_members", diagnose.UnitCount, 1),
 		num("members", diagnose.UnitCount, 4), num("baseline_members", diagnose.UnitCount, 4))
 	f := &d.Findings[0]

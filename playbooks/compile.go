@@ -3,12 +3,15 @@ package playbooks
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/expr-lang/expr"
 	"github.com/expr-lang/expr/ast"
 	"github.com/expr-lang/expr/vm"
+
+	"github.com/kafka-oncall/kafka-oncall/diagnose"
 )
 
 // hasPatch lets has(x) name a fact without quotes.
@@ -155,12 +158,60 @@ func compileStep(d *StepDef, report func(field string, err error)) step {
 		s.verify, err = program(d.Verify.Condition, expr.AsBool())
 		try(".verify.condition")
 	}
+	for i := range d.Libraries {
+		s.variants = append(s.variants, s.compileVariant(&d.Libraries[i], func(f string, e error) {
+			report(fmt.Sprintf(".libraries[%d]%s", i, f), e)
+		}))
+	}
 	for i := range d.Compute {
 		s.compute = append(s.compute, compileCompute(&d.Compute[i], func(f string, e error) {
 			report(fmt.Sprintf(".compute[%d]%s", i, f), e)
 		}))
 	}
 	return s
+}
+
+// compileVariant makes the texts for some libraries ready; what they leave out is the
+// step's own.
+func (st step) compileVariant(d *Variant, report func(string, error)) variant {
+	v := variant{def: d, title: st.title, text: st.text, avoid: st.avoid, why: st.why}
+	text := func(field, src string, into *template) {
+		t, err := parseTemplate(src)
+		if err != nil {
+			report(field, err)
+		}
+		if src != "" {
+			*into = t
+		}
+	}
+	text(".title", d.Title, &v.title)
+	text(".text", d.Text, &v.text)
+	text(".command", d.Command, &v.command)
+	if d.Avoid != nil {
+		text(".avoid.text", d.Avoid.Text, &v.avoid)
+		text(".avoid.why", d.Avoid.Why, &v.why)
+	}
+	if len(d.For) == 0 {
+		report(".for", fmt.Errorf("name the libraries that these texts are for"))
+	}
+	for _, lib := range d.For {
+		if st.variant(lib) != nil {
+			report(".for", fmt.Errorf("%s has its texts already", lib))
+		}
+		if !slices.Contains(diagnose.Libraries(), lib) {
+			report(".for", fmt.Errorf("%q is not a library that is known here", lib))
+		}
+	}
+	return v
+}
+
+// variant is the texts for a library, nil when it has none of its own.
+func (st step) variant(lib diagnose.Library) *variant {
+	i := slices.IndexFunc(st.variants, func(v variant) bool { return slices.Contains(v.def.For, lib) })
+	if i < 0 {
+		return nil
+	}
+	return &st.variants[i]
 }
 
 func compileCompute(d *Compute, report func(string, error)) computed {

@@ -47,6 +47,19 @@
 // A value with its own `when` is left out where the condition does not hold, and
 // its `otherwise` says what is missing; expressions after it ask has(value).
 //
+// Settings and callbacks of clients stand under Java's names. Where the rules know the
+// client's library (fact library), they are said in its words: session.timeout.ms is
+// kgo.SessionTimeout for franz-go. A text with the word Java in it is left as it is.
+// Where a library works another way, a step has texts for it:
+//
+//	libraries:
+//	  - for: [librdkafka]        # title, text, command, avoid; what is left out is
+//	    text: …                  # the step's own, but the command
+//
+// [CommonFacts] has what follows from the library: batch_default is the number of
+// records that a poll returns at most (missing where there is no such thing),
+// rebalance_setting what sets the rebalance timeout.
+//
 // Facts are what the class's rule provides (diagnose.Rule.Provides) plus those
 // of [CommonFacts]. An optional fact needs has(fact) in `when`, and a missing
 // one is a mistake that [Lint] finds, never a blank. Inside a code span numbers

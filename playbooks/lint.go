@@ -99,7 +99,23 @@ func (l *linter) lintStep(at string, st step) {
 		}
 	}
 	l.lintFacts(at, st)
-	l.lintAdvice(at, st)
+	l.lintAdvice(at, textsOf(d))
+	for i, v := range d.Libraries {
+		l.lintVariant(fmt.Sprintf("%s.libraries[%d]", at, i), v)
+	}
+}
+
+func (l *linter) lintVariant(at string, v Variant) {
+	if len([]rune(v.Title)) > maxTitle || len([]rune(v.Text)) > maxText || len(v.Command) > maxCommand {
+		l.add(at, "its title, text or command is longer than the %d, %d or %d characters that fit the card", maxTitle, maxText, maxCommand)
+	}
+	if v.Title+v.Text == "" && v.Avoid == nil {
+		l.add(at, "says nothing of its own")
+	}
+	if v.Avoid != nil {
+		l.length(at+".avoid", v.Avoid.Text+v.Avoid.Why, maxAvoid)
+	}
+	l.lintAdvice(at, adviceTexts{v.Title, v.Text, v.Command, v.Avoid})
 }
 
 func (l *linter) lintVerify(at string, st step) {
@@ -129,13 +145,13 @@ func (l *linter) length(field, s string, most int) {
 }
 
 // lintAdvice checks names and numbers of settings.
-func (l *linter) lintAdvice(at string, st step) {
+func (l *linter) lintAdvice(at string, t adviceTexts) {
 	for _, x := range []struct {
 		field, text string
 		warns       bool
 	}{
-		{".title", st.def.Title, false}, {".text", st.def.Text, false}, {".command", st.def.Command, false},
-		{".avoid", avoidText(st.def), true},
+		{".title", t.title, false}, {".text", t.text, false}, {".command", t.command, false},
+		{".avoid", avoidText(t.avoid), true},
 	} {
 		for _, name := range settingNames(stripPlaceholders(x.text)) {
 			switch {
@@ -152,11 +168,19 @@ func (l *linter) lintAdvice(at string, st step) {
 	}
 }
 
-func avoidText(d *StepDef) string {
-	if d.Avoid == nil {
+// adviceTexts are the texts that name settings.
+type adviceTexts struct {
+	title, text, command string
+	avoid                *Avoid
+}
+
+func textsOf(d *StepDef) adviceTexts { return adviceTexts{d.Title, d.Text, d.Command, d.Avoid} }
+
+func avoidText(a *Avoid) string {
+	if a == nil {
 		return ""
 	}
-	return d.Avoid.Text + " " + d.Avoid.Why
+	return a.Text + " " + a.Why
 }
 
 var anyPlaceholder = regexp.MustCompile(`\{[a-z_0-9.]*\}`)

@@ -76,6 +76,13 @@ func TestLintFindsFaults(t *testing.T) {
 		{"avoid without a reason", ", why: Because.", "", "says what not to do (text) and the reason (why)"},
 		{"too long", "text: Cap it at {records}.", "text: " + strings.Repeat("long ", 200), "at most 700 fit the card"},
 		{"bad id", "- id: cap", "- id: Cap It", "p.yaml:5:9: steps[0].id: an id is"},
+		{"texts for no library", "    verify: {", "    libraries: [{text: Other.}]\n    verify: {", "steps[0].libraries[0].for: name the libraries"},
+		{"texts for an unknown library", "    verify: {", "    libraries: [{for: [sarma], text: Other.}]\n    verify: {", `"sarma" is not a library that is known here`},
+		{"two texts for one library", "    verify: {", "    libraries: [{for: [sarama], text: Other.}, {for: [sarama], text: More.}]\n    verify: {", "libraries[1].for: sarama has its texts already"},
+		{"a library without texts", "    verify: {", "    libraries: [{for: [sarama]}]\n    verify: {", "libraries[0]: says nothing of its own"},
+		{"unknown fact for a library", "    verify: {", "    libraries: [{for: [sarama], text: \"It is {recrods}.\"}]\n    verify: {", "libraries[0].text: the class poll-interval has no fact recrods"},
+		{"unguarded fact for a library", "    verify: {", "    libraries: [{for: [sarama], text: \"Back after {return_seconds}, {library_by}.\"}]\n    verify: {", "the fact return_seconds may be missing"},
+		{"unknown setting for a library", "    verify: {", "    libraries: [{for: [sarama], text: Set `max.poll.recods` too.}]\n    verify: {", "max.poll.recods is not a Kafka setting"},
 		{"no steps", good[strings.Index(good, "steps:"):], "steps: []\n", "a playbook has 1 to 10 steps"},
 		{"name taken", "name: records", "name: members", "the name members is taken"},
 	} {

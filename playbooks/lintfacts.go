@@ -42,6 +42,13 @@ func (l *linter) lintFacts(at string, st step) {
 	for _, x := range st.texts() {
 		l.names(at+x.field, x.template, check{env: env, optional: optional, known: known})
 	}
+	// A variant is shown only where the library is known.
+	there := append(slices.Clone(known), "library", "library_by")
+	for i, v := range st.variants {
+		for _, x := range v.texts() {
+			l.names(fmt.Sprintf("%s.libraries[%d]%s", at, i, x.field), x.template, check{env: env, optional: optional, known: there})
+		}
+	}
 	if v := st.def.Verify; v != nil {
 		l.verifyCondition(at, v)
 	}
@@ -69,6 +76,10 @@ func (st step) texts() []field {
 		{".title", st.title}, {".text", st.text}, {".command", st.command},
 		{".avoid.text", st.avoid}, {".avoid.why", st.why}, {".verify.read", st.read}, {".verify.shows", st.shows},
 	}
+}
+
+func (v variant) texts() []field {
+	return []field{{".title", v.title}, {".text", v.text}, {".command", v.command}, {".avoid.text", v.avoid}, {".avoid.why", v.why}}
 }
 
 // verifyCondition checks a condition over a fresh diagnosis, where the finding
@@ -166,6 +177,11 @@ func (l *linter) arithmetic(at string, st step) {
 	}
 	for _, t := range []template{st.title, st.text, st.command} {
 		used = append(used, t.names()...)
+	}
+	for _, v := range st.variants {
+		for _, t := range []template{v.title, v.text, v.command} {
+			used = append(used, t.names()...)
+		}
 	}
 	for i, c := range st.compute {
 		if !slices.Contains(used, c.def.Name) && !slices.Contains(shown, c.def.Name) {

@@ -31,9 +31,10 @@ func (s *Set) Steps(d diagnose.Diagnosis) []Step {
 		return nil
 	}
 	v := factsOf(d)
-	env := v.env()
+	env, lib := v.env(), libraryOf(v)
 	var out []Step
 	for _, st := range b.steps {
+		st = st.in(lib)
 		applies, err := truth(st.when, env)
 		if err == nil && !applies {
 			continue

@@ -147,8 +147,8 @@ func TestPollBudgetWithoutATimePerRecord(t *testing.T) {
 		steps, sum    string
 	}{
 		// 300 s ÷ 2 ÷ 322.6 s = 46 %.
-		{0, 0, true, "scale-the-batch time-a-batch more-time move-work-off", "half of the limit of 5 min ÷ 5 min 23 s that the slow batch took at most = 46 %; with the default, 500 × 46 % = 230"},
-		{0, 600, true, "scale-the-batch time-a-batch more-time-by-polls move-work-off", "÷ 10 min that the slow batch took at most = 25 %; with the default, 500 × 25 % = 125"},
+		{0, 0, true, "scale-the-batch time-a-batch more-time move-work-off", "half of the limit of 5 min ÷ 5 min 23 s that the slow batch took at most = 46 %; where it is 500, 500 × 46 % = 230"},
+		{0, 600, true, "scale-the-batch time-a-batch more-time-by-polls move-work-off", "÷ 10 min that the slow batch took at most = 25 %; where it is 500, 500 × 25 % = 125"},
 		{2, 600, true, "scale-the-batch time-a-batch more-time-by-polls move-work-off", "= 25 %"},
 		{0.1, 0, true, "one-slow-call time-a-batch more-time move-work-off", "× at most 100 ms a record = 50 s of 5 min; half of 5 min ÷ 100 ms, rounded down → 1,500"},
 		{0, 0, false, "time-a-batch move-work-off", ""},
@@ -194,15 +194,16 @@ func TestPollLimitFollowsTheObservedGap(t *testing.T) {
 	}
 }
 
-// A short session in the group's own record is worth a step, the default is not.
+// A short session is worth a step, the default is not.
 func TestShortSessionIsNamed(t *testing.T) {
 	for session, want := range map[float64]string{
-		10: "a heartbeat at least every 10 s ÷ 3 = 3.3 s; a pause of 10 s − 3.3 s = 6.7 s is enough to lose a member; Kafka's default since 3.0 → 45000 ms",
-		6:  "a heartbeat at least every 6 s ÷ 3 = 2 s; a pause of 6 s − 2 s = 4 s is enough to lose a member; Kafka's default since 3.0 → 45000 ms",
+		10: "a pause of 10 s − 3 s heartbeat interval (as set) = 7 s is enough to lose a member; Kafka's default since 3.0 → 45000 ms",
+		6:  "a pause of 6 s − 3 s heartbeat interval (as set) = 3 s is enough to lose a member; Kafka's default since 3.0 → 45000 ms",
 		30: "", 45: "", 0: "", 1e9: "",
 	} {
 		d := sessionDoubt()
 		set(&d, "session_timeout_seconds", diagnose.UnitSeconds, session)
+		heartbeat(&d, 3, "as set")
 		got := ""
 		for _, s := range defaultSet(t).Steps(d) {
 			if s.ID == "default-session" {
@@ -213,6 +214,42 @@ func TestShortSessionIsNamed(t *testing.T) {
 			t.Errorf("%v s: %q, want %q", session, got, want)
 		}
 	}
+}
+
+// The pause that can cost a session is the session less one heartbeat interval: a
+// shorter one between two polls is not the cause, and the network is looked at.
+func TestPauseIsHeldAgainstTheHeartbeat(t *testing.T) {
+	for _, c := range []struct {
+		stall, beat float64
+		by          string
+		step, sum   string
+	}{
+		{38, 5, "the setting of the group or its broker", "look-at-the-network", ""},
+		{41, 5, "the setting of the group or its broker", "find-the-pause", "45 s session timeout − 5 s heartbeat interval (the setting of the group or its broker) = 40 s"},
+		{29, 15, "a third", "look-at-the-network", ""},
+		{31, 15, "a third", "find-the-pause", "45 s session timeout − 15 s heartbeat interval (a third) = 30 s"},
+	} {
+		d := sessionDoubt()
+		set(&d, "stall_seconds", diagnose.UnitSeconds, c.stall)
+		heartbeat(&d, c.beat, c.by)
+		var ids []string
+		for _, s := range defaultSet(t).Steps(d) {
+			ids = append(ids, s.ID)
+			if s.ID == c.step && s.View.Arithmetic.String() != c.sum {
+				t.Errorf("%+v: %q", c, s.View.Arithmetic.String())
+			}
+		}
+		if !slices.Contains(ids, c.step) || slices.Contains(ids, "find-the-pause") && slices.Contains(ids, "look-at-the-network") {
+			t.Errorf("%+v: %v", c, ids)
+		}
+	}
+}
+
+func heartbeat(d *diagnose.Diagnosis, beat float64, by string) {
+	f := &d.Findings[0]
+	f.Facts = slices.DeleteFunc(f.Facts, func(x diagnose.Fact) bool { return x.Name == "heartbeat_interval_by" })
+	f.Facts = append(f.Facts, txt("heartbeat_interval_by", by))
+	set(d, "heartbeat_interval_seconds", diagnose.UnitSeconds, beat)
 }
 
 // A fact that a rule failed to provide shows as a step that says so.

@@ -1,6 +1,7 @@
 package playbooks
 
 import (
+	"strings"
 	"time"
 
 	"github.com/expr-lang/expr/vm"
@@ -37,6 +38,43 @@ type StepDef struct {
 	Command string    `yaml:"command" json:"command,omitempty"`
 	Avoid   *Avoid    `yaml:"avoid" json:"avoid,omitempty"`
 	Verify  *Check    `yaml:"verify" json:"verify"`
+	// Libraries are the texts for clients of a library in which the step goes
+	// another way; names of settings alone are said in its words anyway.
+	Libraries []Variant `yaml:"libraries" json:"libraries,omitempty"`
+}
+
+// Variant is what a step says where the client is known to be of one of the named
+// libraries. What it leaves out is the step's own, but the command: a variant has its
+// own or none.
+type Variant struct {
+	For     []diagnose.Library `yaml:"for" json:"for"`
+	Title   string             `yaml:"title" json:"title,omitempty"`
+	Text    string             `yaml:"text" json:"text,omitempty"`
+	Command string             `yaml:"command" json:"command,omitempty"`
+	Avoid   *Avoid             `yaml:"avoid" json:"avoid,omitempty"`
+}
+
+// Names lists the libraries for people: java, kafka-python.
+func (v Variant) Names() string {
+	names := make([]string, len(v.For))
+	for i, lib := range v.For {
+		names[i] = string(lib)
+	}
+	return strings.Join(names, ", ")
+}
+
+// Words are the texts of the variant in one paragraph, as its file says them.
+func (v Variant) Words() string {
+	var parts []string
+	for _, s := range []string{v.Title, v.Text} {
+		if s = strings.TrimSpace(s); s != "" {
+			parts = append(parts, strings.TrimSuffix(s, ".")+".")
+		}
+	}
+	if v.Avoid != nil {
+		parts = append(parts, "Not: "+v.Avoid.Text+" "+v.Avoid.Why)
+	}
+	return strings.Join(parts, " ")
 }
 
 // Compute is a value worked out from facts and earlier computed values.
@@ -87,6 +125,13 @@ type step struct {
 	when, verify                                  *vm.Program
 	compute                                       []computed
 	title, text, command, avoid, why, read, shows template
+	variants                                      []variant
+}
+
+// variant is a Variant with its texts parsed and what it leaves out filled in.
+type variant struct {
+	def                              *Variant
+	title, text, command, avoid, why template
 }
 
 // computed is a Compute made ready to run.

@@ -41,6 +41,8 @@ func CommonFacts() []diagnose.FactSpec {
 		{Name: "group", Unit: diagnose.UnitText, Meaning: "the group, when the subject is one", Optional: true},
 		{Name: "topic", Unit: diagnose.UnitText, Meaning: "the topic, when the subject is one", Optional: true},
 		{Name: "decides", Unit: diagnose.UnitText, Meaning: "the observation that would tell the alternatives apart", Optional: true},
+		{Name: "rebalance_setting", Unit: diagnose.UnitText, Meaning: "what sets the rebalance timeout in the client's library"},
+		{Name: "batch_default", Unit: diagnose.UnitCount, Meaning: "records that a poll returns at most in the client's library, unless it is set; Java's where the library is not known", Optional: true},
 		{Name: "alternatives", Unit: diagnose.UnitText, Meaning: "the other causes that could be it, as a list", Optional: true},
 	}
 }
@@ -72,6 +74,7 @@ func factsOf(d diagnose.Diagnosis) values {
 	for _, x := range f.Facts {
 		v[x.Name] = value{unit: unit(x.Unit), number: x.Number, exact: x.Number, text: Clean(x.Text, maxLine)}
 	}
+	v.addLibrary()
 	return v
 }
 

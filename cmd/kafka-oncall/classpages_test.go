@@ -183,6 +183,7 @@ var lookAlikes = map[diagnose.Class][]alike{
 	diagnose.Quiet: {
 		{diagnose.Undecided, "something that was needed could not be read. A gap is never taken for health."},
 		{diagnose.CacheSaturated, "silent as well: it is told by demand, not by errors."},
+		{diagnose.GroupMetadataLost, "a group whose first record is in the window may have lost its state. It is named unless the group was watched before, or its first commits are at offset 0."},
 	},
 	diagnose.Undecided: {
 		{diagnose.Quiet, "everything needed was read and is normal."},
@@ -316,6 +317,9 @@ func writePageStep(b *strings.Builder, n int, s playbooks.StepDef) {
 	}
 	if s.Avoid != nil {
 		fmt.Fprintf(b, "\n**What not to do.** %s %s\n", oneLine(s.Avoid.Text), oneLine(s.Avoid.Why))
+	}
+	for _, v := range s.Libraries {
+		fmt.Fprintf(b, "\n**With %s.** %s\n", v.Names(), oneLine(v.Words()))
 	}
 	if s.Verify != nil {
 		fmt.Fprintf(b, "\n**How to see that it worked.** %s %s Give it %d min.\n", oneLine(s.Verify.Read), oneLine(s.Verify.Shows), int(s.Verify.Wait.Minutes()))

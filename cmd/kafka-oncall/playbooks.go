@@ -166,6 +166,10 @@ func writeBook(w io.Writer, b playbooks.Playbook) error {
 		if s.Avoid != nil {
 			p.wrapped("   ! ", s.Avoid.Text+" "+s.Avoid.Why)
 		}
+		for _, v := range s.Libraries {
+			p.wrapped("   with "+v.Names()+": ", strings.TrimSpace(v.Words()))
+			p.field("$", v.Command)
+		}
 		if s.Verify != nil {
 			p.wrapped("   ✓ ", s.Verify.Read+" "+s.Verify.Shows)
 		}
@@ -206,6 +210,12 @@ func writeBookMarkdown(w io.Writer, b playbooks.Playbook) error {
 		}
 		if s.Avoid != nil {
 			p.line("\n**What not to do.** %s %s", s.Avoid.Text, s.Avoid.Why)
+		}
+		for _, v := range s.Libraries {
+			p.line("\n**With %s.** %s", v.Names(), v.Words())
+			if v.Command != "" {
+				p.line("\n```\n%s\n```", v.Command)
+			}
 		}
 		if s.Verify != nil {
 			p.line("\n**How to see that it worked.** %s %s", s.Verify.Read, s.Verify.Shows)

@@ -29,6 +29,7 @@ var brokerConfigs = []string{
 	"group.max.session.timeout.ms",
 	"group.initial.rebalance.delay.ms",
 	"group.consumer.session.timeout.ms",
+	"group.consumer.max.session.timeout.ms",
 	"group.consumer.heartbeat.interval.ms",
 	"offsets.topic.num.partitions",
 	"replica.selector.class",

@@ -1,8 +1,11 @@
 package collect
 
 import (
+	"slices"
 	"testing"
+	"time"
 
+	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kmsg"
 	"github.com/twmb/franz-go/pkg/kversion"
 
@@ -60,4 +63,61 @@ func TestVersionOverrideWins(t *testing.T) {
 	if got := flavourOf("redpanda.5f0b"); got != "redpanda" {
 		t.Errorf("flavour %s", got)
 	}
+}
+
+// What bounds a session timeout is a setting of the broker, for each of the two
+// protocols, and a KIP-848 group may have a session and a heartbeat interval of its
+// own: advice on timeouts needs all of them.
+func TestTimeoutBoundsAreAskedFor(t *testing.T) {
+	ofBroker := map[string]string{
+		"group.min.session.timeout.ms": "7000", "group.max.session.timeout.ms": "600000",
+		"group.consumer.session.timeout.ms": "40000", "group.consumer.max.session.timeout.ms": "90000",
+		"group.consumer.heartbeat.interval.ms": "4000",
+	}
+	ofGroup := map[string]string{"consumer.session.timeout.ms": "50000", "consumer.heartbeat.interval.ms": "6000"}
+	inFakeTime(t, func(t *testing.T) {
+		f := newFake(t, 1, kfake.SeedTopics(2, "t"))
+		f.c.ControlKey(kmsg.DescribeConfigs.Int16(), func(r kmsg.Request) (kmsg.Response, error, bool) {
+			f.c.KeepControl()
+			return describe(r.(*kmsg.DescribeConfigsRequest), map[kmsg.ConfigResourceType]map[string]string{
+				kmsg.ConfigResourceTypeBroker: ofBroker, kmsg.ConfigResourceTypeGroupConfig: ofGroup,
+			}), nil, true
+		})
+		broker := f.k.readSettings(t.Context(), 0, time.Now).others
+		group := f.k.readGroupSettings(t.Context(), 0, "orders", time.Now)
+		for _, c := range []struct {
+			of        string
+			got       map[string]diagnose.Setting
+			want      map[string]string
+			untouched string
+		}{{"the broker", broker, ofBroker, fetchersConfig}, {"the group", group, ofGroup, ""}} {
+			for name, value := range c.want {
+				if s := c.got[name]; !s.OK() || s.Value != value {
+					t.Errorf("%s of %s: %+v, want %s", name, c.of, s, value)
+				}
+			}
+			if c.untouched != "" && c.got[c.untouched].Status != diagnose.StatusUnsupported {
+				t.Errorf("%s of %s: %+v, want that the broker has no such setting", c.untouched, c.of, c.got[c.untouched])
+			}
+		}
+	})
+}
+
+// describe answers DescribeConfigs with the settings that were asked for by name,
+// as Kafka does.
+func describe(req *kmsg.DescribeConfigsRequest, known map[kmsg.ConfigResourceType]map[string]string) *kmsg.DescribeConfigsResponse {
+	resp := req.ResponseKind().(*kmsg.DescribeConfigsResponse)
+	for _, r := range req.Resources {
+		out := kmsg.NewDescribeConfigsResponseResource()
+		out.ResourceType, out.ResourceName = r.ResourceType, r.ResourceName
+		for name, value := range known[r.ResourceType] {
+			if slices.Contains(r.ConfigNames, name) {
+				c := kmsg.NewDescribeConfigsResponseResourceConfig()
+				c.Name, c.Value, c.Source = name, kmsg.StringPtr(value), kmsg.ConfigSourceStaticBrokerConfig
+				out.Configs = append(out.Configs, c)
+			}
+		}
+		resp.Resources = append(resp.Resources, out)
+	}
+	return resp
 }
