@@ -42,14 +42,15 @@ func sickLeaderView(l *loss) view {
 	words := "the group stood in CompletingRebalance for " + span(l.leaderWait().length) + ", waiting for its leader"
 	gap, from, to := l.generationGap()
 	switch {
-	case l.called.answer == isYes:
-		return exclude(c, "somebody called with the old member id after the drop")
 	case l.led() == isNo:
 		return exclude(c, "it was not the group's leader")
 	case waited && l.heldUp() && l.led() == isYes && l.leave.answer == isNo:
 		return prove(c, words+", and then for it to rejoin")
 	case waited && l.heldUp():
 		return match(c, words+", and then for it to rejoin")
+	case l.called.answer == isYes:
+		// One that was seen to hold the group up calls when its assignor is done.
+		return exclude(c, "somebody called with the old member id after the drop")
 	case waited && l.heldLong():
 		return match(c, words+", and then for it to rejoin")
 	case waited && l.wait.begun && l.wait.most < l.rebalance()*8/10 && l.session() > 0:

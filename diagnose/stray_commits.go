@@ -85,20 +85,46 @@ func (m membership) judgeStray(f *facts, b *brokerFacts) Outcome {
 	}
 	steps := c.within(f.from(), f.at())
 	n := total(steps)
+	hidden := m.hidden(f, b.ID)
+	if hidden != nil {
+		// A member that was lost before the first record calls, and rejoins, within a
+		// session of it. What is refused later is nobody's who was in the group.
+		steps = c.within(latest(f.from(), hidden.accountedFrom()), f.at())
+	}
 	switch {
 	case n == 0:
 		return no("no commit was refused with UNKNOWN_MEMBER_ID at broker %d", b.ID)
 	case m.lossAt(f, b.ID):
 		return no("a group of broker %d lost a member, whose own calls are refused so", b.ID)
-	case m.hidden(f, b.ID) != nil:
-		return Outcome{Answer: Unknown, Blind: []Need{NeedOffsets, NeedWatcher}, Because: "who left the group before is not visible"}
 	case b.counter(SignalHeartbeat25).increase(f.from(), f.at())+b.counter(SignalGroupBeat25).increase(f.from(), f.at()) > 0:
 		return Outcome{Answer: Unknown, Blind: []Need{NeedLogs}, Because: "heartbeats are refused as well, so somebody may have lost its membership"}
+	case !steady(steps) && hidden != nil:
+		return Outcome{Answer: Unknown, Blind: []Need{NeedOffsets, NeedWatcher}, Because: "who left the group before is not visible"}
 	case !steady(steps):
 		return Outcome{Answer: Unknown, Blind: []Need{NeedLogs}, Because: fmt.Sprintf("%s came at once: a member that returns, or somebody outside", plural(n, "refusal", "refusals"))}
 	default:
-		return m.foundStray(f, b, steps)
+		o := m.foundStray(f, b, steps)
+		if hidden != nil {
+			o.Missing = append(o.Missing, "who was a member before "+clock(hidden.firstRecordAt()))
+		}
+		return o
 	}
+}
+
+// accountedFrom is the moment from which nobody who left the group unseen calls any
+// more: a session after its first record. Without one nobody is accounted for.
+func (s *groupStory) accountedFrom() time.Time {
+	if !s.hasRecords() {
+		return s.f.at()
+	}
+	var longest time.Duration
+	for _, m := range s.g.History.Records[0].Members {
+		longest = max(longest, ms(m.SessionTimeoutMS))
+	}
+	if longest == 0 {
+		longest = defaultSession
+	}
+	return s.g.History.Records[0].At.Add(longest)
 }
 
 // steady says that refusals go on: several scrapes, over some minutes, no one of

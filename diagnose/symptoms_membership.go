@@ -192,7 +192,7 @@ func (s *groupStory) hiddenLoss(subject string, b *brokerFacts, n float64, where
 			{StrayCommits, "somebody outside the group may commit to it"},
 		},
 		Decides: "A membership record from before the window: a longer read of the offsets topic, or the watcher running for longer.",
-		By:      []Class{CoordinatorTrouble},
+		By:      []Class{CoordinatorTrouble, StrayCommits},
 		Under:   b.subject(),
 	}
 }

@@ -175,6 +175,15 @@ func (w *watch) add(v groupView) {
 	w.views = append(w.views, v)
 }
 
+// succeeded says that a member was listed beside another of the same client id.
+func (w *watch) succeeded(m memberView) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.ContainsFunc(w.views, func(v groupView) bool {
+		return v.has(m.MemberID) && slices.ContainsFunc(v.Members, func(o memberView) bool { return o.ClientID == m.ClientID && o.MemberID != m.MemberID })
+	})
+}
+
 func (w *watch) end() []groupView {
 	if w == nil {
 		return nil

@@ -38,6 +38,9 @@ func playProcessReplaced(ctx context.Context, r *run) error {
 	if err := r.waitDropped(ctx, k, m.MemberID, r.p.timeouts().session+24*time.Second); err != nil {
 		return err
 	}
+	if !r.watch.succeeded(m) {
+		return fmt.Errorf("the successor of %s came when it was out: that is a process that is gone; a longer session gives it time to start", m.ClientID)
+	}
 	r.at(EventEffect, "member %s is out of the group", m.MemberID)
 	if err := r.waitReturn(ctx, k, m.ClientID); err != nil {
 		return err

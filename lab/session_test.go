@@ -74,3 +74,23 @@ func TestReaddress(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
+
+func TestSucceededNeedsBothInOneAnswer(t *testing.T) {
+	old := memberView{MemberID: "a-1", ClientID: "a"}
+	other := memberView{MemberID: "b-1", ClientID: "b"}
+	next := memberView{MemberID: "a-2", ClientID: "a"}
+	for _, tc := range []struct {
+		name  string
+		views []groupView
+		want  bool
+	}{
+		{"side by side", []groupView{{Members: []memberView{old, other}}, {Members: []memberView{old, next, other}}, {Members: []memberView{next, other}}}, true},
+		{"one after the other", []groupView{{Members: []memberView{old, other}}, {Members: []memberView{other}}, {Members: []memberView{next, other}}}, false},
+		{"nobody", nil, false},
+	} {
+		w := &watch{views: tc.views}
+		if got := w.succeeded(old); got != tc.want {
+			t.Errorf("%s: %v", tc.name, got)
+		}
+	}
+}
