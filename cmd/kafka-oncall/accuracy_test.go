@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -50,10 +49,6 @@ func TestScoreGolden(t *testing.T) {
 	golden(t, "score.json", b.String())
 }
 
-// earlyLooks are classes whose recall on recorded, held-out runs is below 0.9 still:
-// looks within seconds of the fault, and lag that was seen for half a minute.
-var earlyLooks = []diagnose.Class{diagnose.CoordinatorTrouble, diagnose.GroupMetadataLost, diagnose.JoinSyncRace, diagnose.LagStableGroup}
-
 // What must never get worse, whatever the golden says.
 func TestScoreBars(t *testing.T) {
 	r := wholeScore(t)
@@ -67,7 +62,7 @@ func TestScoreBars(t *testing.T) {
 	}
 	for name, classes := range map[string]map[diagnose.Class]score.ClassFigures{"all": r.PerClass, "recorded and held out": r.PerClassUnseen} {
 		for c, f := range classes {
-			if f.Runs > 0 && f.Recall < 0.9 && !slices.Contains(earlyLooks, c) {
+			if f.Runs > 0 && f.Recall < 0.9 {
 				t.Errorf("%s: recall of %s is %.3f, want 0.9", name, c, f.Recall)
 			}
 		}
@@ -177,8 +172,11 @@ Runs behind the recorded cases whose names begin with ` + "`run-`" + `, by class
 during the fault and after it, and each look is a case.
 
 %s
-By soak: ` + "`tuning`" + ` and ` + "`first`" + ` are what rules were written with; ` + "`live`" + ` was played afterwards with other parameters. Of
-` + "`live`" + ` the runs on 4.4.0 were looked at later and count as tuned; those on 3.7.2 and 3.9.2 stayed held out.
+By soak: ` + "`tuning`, `first` and `live`" + ` are what rules were written with. ` + "`fresh`" + ` was played afterwards with other parameters, on
+a machine with five labs at once, and scored as a whole before anybody looked at a run. Three classes were below 0.9
+then: ` + "`sick-leader`" + ` with 5 of 6 looks right, ` + "`stray-commits`" + ` with 14 of 16, ` + "`process-replaced`" + ` with 16 of 18, where
+the lab was wrong (the successor came when the member was out). Their runs were looked at, count as tuned, and the three
+were played anew as ` + "`last`" + `, with other parameters again.
 
 %s
 ## Confusion
@@ -237,8 +235,6 @@ more than the third column says, a wrong first finding is wrong.
   independent of each other.
 - One host, no TLS, no ACLs, quiet clusters: one fault at a time, but for a few cases by hand.
 - A class with few cases moves by many points with one of them.
-- On held-out runs the recall of ` + "`coordinator-trouble`, `group-metadata-lost`, `join-sync-race` and `lag-stable-group`" + ` is
-  below 0.9: most of these looks came within seconds of the fault and end in doubt, some in a commoner cause.
 
 ## Score it again
 
