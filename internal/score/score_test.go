@@ -242,6 +242,54 @@ func TestAlternativeCountsOnlyWhereNobodyCouldTell(t *testing.T) {
 	}
 }
 
+// What a case allows while it is early is right for that moment only, and only where
+// the finding is provisional and names the truth; a pair of the matrix goes first.
+func TestRightForThatMoment(t *testing.T) {
+	restarted := Case{Meta: Meta{Class: diagnose.Quiet, Provisional: diagnose.RestartBurst, Provenance: Recorded}}
+	killed := caseOf(diagnose.ProcessGone)
+	killed.Provisional = diagnose.SessionTimeout
+	for _, x := range []struct {
+		name                 string
+		c                    Case
+		class                diagnose.Class
+		confidence           diagnose.Confidence
+		named                []diagnose.Class
+		right, matrix, early bool
+	}{
+		{"a burst that may not come", restarted, diagnose.RestartBurst, diagnose.Provisional, []diagnose.Class{diagnose.Quiet}, true, false, true},
+		{"the truth is not named", restarted, diagnose.RestartBurst, diagnose.Provisional, nil, false, false, false},
+		{"time has told", restarted, diagnose.RestartBurst, diagnose.Likely, []diagnose.Class{diagnose.Quiet}, false, false, false},
+		{"another class", restarted, diagnose.CacheThrash, diagnose.Provisional, []diagnose.Class{diagnose.Quiet}, false, false, false},
+		{"the truth itself", restarted, diagnose.Quiet, diagnose.Confirmed, nil, true, false, false},
+		{"a pair of the matrix", killed, diagnose.SessionTimeout, diagnose.Provisional, []diagnose.Class{diagnose.ProcessGone}, true, true, false},
+		{"the pair, not named", killed, diagnose.SessionTimeout, diagnose.Provisional, []diagnose.Class{diagnose.ClientUnreachable}, false, false, false},
+	} {
+		f := diagnose.Finding{Class: x.class, Confidence: x.confidence}
+		for _, c := range x.named {
+			f.Alternatives = append(f.Alternatives, diagnose.Alternative{Class: c})
+		}
+		j := JudgeFinding(x.c, f)
+		if j.Right != x.right || j.Alternative != x.matrix || j.ForNow != x.early {
+			t.Errorf("%s: %+v", x.name, j)
+		}
+		d := degraded("x", []Judgement{j})
+		if d.Right+d.ByAlternative+d.ByMoment+d.Undecided+d.WrongNamed+d.WrongOther != 1 || d.ByMoment == 1 != x.early || figures([]Judgement{j}).ByMoment != d.ByMoment {
+			t.Errorf("%s is counted as %+v", x.name, d)
+		}
+	}
+}
+
+// A run that was looked at twice is two cases and one run.
+func TestLabRunsAreCountedOnce(t *testing.T) {
+	look := func(run, version string) Judgement {
+		return Judgement{Truth: diagnose.Quiet, Found: diagnose.Quiet, Right: true, Recorded: true, Run: run, Version: version}
+	}
+	r := Tally([]Judgement{look("a", "3.9.2"), look("a", "3.9.2"), look("a", "4.4.0"), look("b", "4.4.0"), look("", "")})
+	if r.RecordedRuns != 5 || r.LabRunsTotal != 3 || r.LabRuns[diagnose.Quiet]["4.4.0"] != 2 {
+		t.Errorf("%d looks, %d runs: %v", r.RecordedRuns, r.LabRunsTotal, r.LabRuns)
+	}
+}
+
 func TestProducedNamesTheSubject(t *testing.T) {
 	three := int32(3)
 	e := diagnose.Evidence{Target: diagnose.Target{Broker: &three}, Brokers: []diagnose.Broker{{ID: 1}, {ID: 3}}}
