@@ -11,14 +11,28 @@ import (
 
 	"github.com/kafka-oncall/kafka-oncall/diagnose"
 	"github.com/kafka-oncall/kafka-oncall/internal/score"
+	"github.com/kafka-oncall/kafka-oncall/playbooks"
 )
 
 // accuracyDoc is the page with the figures, written from the corpus.
 const accuracyDoc = "../../docs/accuracy.md"
 
+// misled are verdicts of the degradation matrix that send somebody the wrong way,
+// filled as the corpus is scored.
+var misled []string
+
 // scored judges the whole corpus, once for all tests.
 var scored = sync.OnceValues(func() (score.Report, error) {
+	set, err := playbooks.Default()
+	if err != nil {
+		return score.Report{}, err
+	}
 	s := score.NewScorer(diagnose.DefaultLimits())
+	s.Less = func(row string, c score.Case, d diagnose.Diagnosis, j score.Judgement) {
+		if why := wrongWay(set, d, j); why != "" && !(j.Recorded && j.HeldOut) {
+			misled = append(misled, fmt.Sprintf("%s of %s: %s (%s) for %s, %s", row, c.Name, j.Found, j.Confidence, j.Truth, why))
+		}
+	}
 	for c, err := range score.Load(os.DirFS(corpus)) {
 		if err != nil {
 			return score.Report{}, fmt.Errorf("%s: %w", c.Name, err)
@@ -78,6 +92,63 @@ func TestScoreBars(t *testing.T) {
 	for _, b := range r.Baselines {
 		if b.MacroF1 >= r.MacroF1 {
 			t.Errorf("%s is as good as the rules: %.3f", b.Name, b.MacroF1)
+		}
+	}
+}
+
+// wrongWay says how a wrong verdict misleads: it is confirmed, names the truth
+// nowhere, or its first step changes something. Nothing for the others.
+func wrongWay(set *playbooks.Set, d diagnose.Diagnosis, j score.Judgement) string {
+	if j.Right || j.Found == diagnose.Undecided {
+		return ""
+	}
+	step, ok := set.Next(d, nil)
+	switch {
+	case j.WrongConfirmed():
+		return "without a doubt"
+	case !j.Named:
+		return "which is not named"
+	case ok && step.Safety != playbooks.Look:
+		return fmt.Sprintf("and step %q changes something", step.ID)
+	}
+	return ""
+}
+
+// A source less makes no verdict that somebody acts on in vain: where the first
+// finding is wrong, the true cause stands beside it and the first step only looks.
+func TestDegradationNeverEndsInAWrongStep(t *testing.T) {
+	wholeScore(t)
+	for _, m := range misled {
+		t.Error(m)
+	}
+}
+
+func TestWrongWay(t *testing.T) {
+	set, err := playbooks.Default()
+	if err != nil {
+		t.Fatal(err)
+	}
+	finding := func(c diagnose.Class, conf diagnose.Confidence) diagnose.Diagnosis {
+		return diagnose.Diagnosis{Findings: []diagnose.Finding{{Class: c, Confidence: conf, Subject: "broker 3", Facts: []diagnose.Fact{
+			{Name: "slots", Unit: diagnose.UnitCount, Number: 64}, {Name: "sessions", Unit: diagnose.UnitCount, Number: 64},
+			{Name: "demand_consumers", Unit: diagnose.UnitCount, Number: 81}, {Name: "demand_followers", Unit: diagnose.UnitCount, Number: 2},
+		}}}}
+	}
+	for _, x := range []struct {
+		name string
+		d    diagnose.Diagnosis
+		j    score.Judgement
+		want string
+	}{
+		{"right", finding(diagnose.CacheThrash, diagnose.Likely), score.Judgement{Found: diagnose.CacheThrash, Right: true}, ""},
+		{"a doubt", finding(diagnose.Undecided, diagnose.Open), score.Judgement{Found: diagnose.Undecided}, ""},
+		{"confirmed", finding(diagnose.CacheThrash, diagnose.Confirmed), score.Judgement{Found: diagnose.CacheThrash, Confidence: diagnose.Confirmed, Named: true}, "without a doubt"},
+		{"not named", finding(diagnose.CacheThrash, diagnose.Likely), score.Judgement{Found: diagnose.CacheThrash}, "not named"},
+		{"a roll for nothing", finding(diagnose.CacheThrash, diagnose.Likely), score.Judgement{Found: diagnose.CacheThrash, Named: true}, "raise-slots"},
+		{"a look first", finding(diagnose.CacheThrash, diagnose.Provisional), score.Judgement{Found: diagnose.CacheThrash, Named: true}, ""},
+	} {
+		if got := wrongWay(set, x.d, x.j); (got == "") != (x.want == "") || !strings.Contains(got, x.want) {
+			t.Errorf("%s: %q, want %q", x.name, got, x.want)
 		}
 	}
 }
@@ -201,7 +272,8 @@ Each case with full telemetry again, with sources taken away:
 "Another, truth named": a different cause comes first and the true one stands among its
 alternatives, though the sources might have told. Cases whose truth is a doubt are left out: they
 lie at a threshold, and less evidence only moves them across it. A test fails if one is wrong and
-confirmed.
+confirmed, and for all but recorded held-out cases if a wrong one does not name the truth or its first step
+changes something.
 
 ## Simpler ways of judging
 
