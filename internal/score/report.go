@@ -59,6 +59,8 @@ type Degraded struct {
 	ByAlternative int `json:"by_alternative"`
 	ByMoment      int `json:"by_moment"`
 	Undecided     int `json:"undecided"`
+	// UndecidedNamed is the part of Undecided that names the truth as a candidate.
+	UndecidedNamed int `json:"undecided_named"`
 	// WrongNamed is another class first, the truth among the alternatives;
 	// WrongOther names it nowhere. WrongConfirmed is the part of both that has
 	// no doubt.
@@ -204,6 +206,7 @@ func degraded(name string, all []Judgement) Degraded {
 		ByAlternative:  count(all, func(j Judgement) bool { return j.Alternative }),
 		ByMoment:       count(all, func(j Judgement) bool { return j.ForNow }),
 		Undecided:      count(all, func(j Judgement) bool { return !j.Right && j.Found == diagnose.Undecided }),
+		UndecidedNamed: count(all, func(j Judgement) bool { return !j.Right && j.Found == diagnose.Undecided && j.Named }),
 		WrongNamed:     count(all, func(j Judgement) bool { return wrong(j) && j.Named }),
 		WrongOther:     count(all, func(j Judgement) bool { return wrong(j) && !j.Named }),
 		WrongConfirmed: count(all, Judgement.WrongConfirmed),

@@ -279,6 +279,82 @@ func TestRightForThatMoment(t *testing.T) {
 	}
 }
 
+// kafka_exporter counts members and lag at its scrapes and names nobody.
+func TestExporterOnlyShowsWhatTheExporterHas(t *testing.T) {
+	ago := func(d time.Duration) time.Time { return t0.Add(-d) }
+	members := func(n int) []diagnose.Member { return make([]diagnose.Member, n) }
+	read := diagnose.Reading{Status: diagnose.StatusOK, AsOf: t0}
+	g := diagnose.Group{
+		Reading: read, ID: "orders", Protocol: "classic", LagReading: read,
+		History: diagnose.GroupHistory{Reading: read, Records: []diagnose.GroupRecord{
+			{At: ago(10 * time.Minute), Generation: 1, Members: make([]diagnose.RecordMember, 3)}, {At: ago(time.Minute), Generation: 2, Members: make([]diagnose.RecordMember, 2)},
+		}},
+		Snapshots: []diagnose.GroupSnapshot{{At: ago(5 * time.Minute), State: "Stable", Members: members(3)}, {At: ago(30 * time.Second), State: "Stable", Members: members(2)}},
+		Lag:       []diagnose.LagPoint{{At: ago(4 * time.Minute), Total: 100}, {At: ago(2 * time.Minute), Total: 100}, {At: t0, Total: 340}},
+	}
+	next := g
+	next.ID, next.Protocol = "payments", "consumer"
+	before := diagnose.Evidence{At: t0, WindowSeconds: 600, Target: diagnose.Target{Group: "orders"}, Groups: []diagnose.Group{g, next}, GroupsReading: read, Brokers: []diagnose.Broker{{ID: 1}}}
+	var d Degradation
+	for _, d = range Degradations() {
+		if d.Name == "kafka-exporter-only" {
+			break
+		}
+	}
+	e := d.Apply(before)
+	if len(e.Brokers) != 0 || len(e.Groups) != 1 || e.Groups[0].Usable() || len(e.Groups[0].Lag)+len(e.Groups[0].Snapshots)+len(e.Groups[0].History.Records) != 0 {
+		t.Errorf("more is left than the exporter has: %+v", e.Groups)
+	}
+	if len(before.Groups) != 2 || len(before.Groups[0].Lag) != 3 {
+		t.Error("the argument was changed")
+	}
+	if !e.Exported.OK() || len(e.Exported.Groups) != 2 {
+		t.Fatalf("exported: %+v", e.Exported)
+	}
+	at := func(in []diagnose.Sample, when time.Time) float64 {
+		i := slices.IndexFunc(in, func(s diagnose.Sample) bool { return s.T.Equal(when) })
+		if i < 0 {
+			return -1
+		}
+		return in[i].V
+	}
+	x := e.Exported.Groups[0]
+	for _, w := range []struct {
+		what      string
+		got, want float64
+	}{
+		{"members before anybody looked", at(x.Members, ago(11*time.Minute)), -1},
+		{"members by the record", at(x.Members, ago(10*time.Minute)), 3},
+		{"members before the drop", at(x.Members, ago(75*time.Second)), 3},
+		{"members after it", at(x.Members, ago(time.Minute)), 2},
+		{"lag before it was measured", at(x.Lag, ago(5*time.Minute)), -1},
+		{"lag between two moments", at(x.Lag, ago(time.Minute)), 220},
+		{"lag now", at(x.Lag, t0), 340},
+	} {
+		if w.got != w.want {
+			t.Errorf("%s: %v, want %v", w.what, w.got, w.want)
+		}
+	}
+	if y := e.Exported.Groups[1]; y.Members != nil || y.Doubt == "" || len(y.Lag) == 0 {
+		t.Errorf("a KIP-848 group cannot be counted: %+v", y)
+	}
+	if err := e.Validate(); err != nil {
+		t.Error(err)
+	}
+}
+
+// A doubt that names the truth tells more than one that does not.
+func TestUndecidedThatNamesTheTruth(t *testing.T) {
+	named := func(j *Judgement) { j.Named = true }
+	d := degraded("x", []Judgement{
+		judged(diagnose.ProcessGone, diagnose.Undecided, named), judged(diagnose.ProcessGone, diagnose.Undecided),
+		judged(diagnose.ProcessGone, diagnose.SessionTimeout, named), judged(diagnose.ProcessGone, diagnose.ProcessGone, named),
+	})
+	if d.Undecided != 2 || d.UndecidedNamed != 1 || d.WrongNamed != 1 {
+		t.Errorf("%+v", d)
+	}
+}
+
 // A run that was looked at twice is two cases and one run.
 func TestLabRunsAreCountedOnce(t *testing.T) {
 	look := func(run, version string) Judgement {

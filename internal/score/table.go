@@ -171,10 +171,10 @@ func cell(n int) string {
 
 // DegradedTable is the degradation matrix.
 func (r Report) DegradedTable() Table {
-	t := Table{Head: []string{"without", "cases", "right", "right by a named alternative", "right for that moment", "undecided", "another, truth named", "another, truth not named", "wrong and confirmed"}}
+	t := Table{Head: []string{"without", "cases", "right", "right by a named alternative", "right for that moment", "undecided", "of these truth named", "another, truth named", "another, truth not named", "wrong and confirmed"}}
 	for _, d := range r.Degradations {
 		t.Rows = append(t.Rows, []string{
-			d.Name, number0(d.Runs), number0(d.Right), number0(d.ByAlternative), number0(d.ByMoment), number0(d.Undecided),
+			d.Name, number0(d.Runs), number0(d.Right), number0(d.ByAlternative), number0(d.ByMoment), number0(d.Undecided), number0(d.UndecidedNamed),
 			number0(d.WrongNamed), number0(d.WrongOther), number0(d.WrongConfirmed),
 		})
 	}
