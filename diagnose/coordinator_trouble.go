@@ -54,6 +54,8 @@ func coordinatorTroubleView(l *loss) view {
 		return exclude(c, "the coordinator went on with a rebalance meanwhile")
 	case l.coord.well == isYes:
 		return exclude(c, "the coordinator was well: "+l.coord.why)
+	case l.coord.well == isNo && l.coord.kind == coordStarted && l.mayBeReborn():
+		return match(c, l.coord.why)
 	case l.coord.well == isNo && l.coord.sure:
 		return prove(c, l.coord.why)
 	case l.coord.well == isNo:

@@ -90,6 +90,24 @@ func loadCorpus(t testing.TB) []corpusCase {
 	return out
 }
 
+// A case that says what must come out is read by every test here and has a golden:
+// it was seen while rules were written, and cannot be held out.
+func TestWhatWasSeenIsNotHeldOut(t *testing.T) {
+	dirs, err := filepath.Glob(filepath.Join("testdata", "corpus", "*", "*", "case.json"))
+	if err != nil || len(dirs) == 0 {
+		t.Fatalf("%d cases: %v", len(dirs), err)
+	}
+	for _, p := range dirs {
+		c := loadMeta(t, filepath.Dir(p))
+		if c.Set != "held-out" {
+			continue
+		}
+		if _, err := os.Stat(filepath.Join(c.dir, "diagnosis.golden.json")); c.Primary != "" || err == nil {
+			t.Errorf("%s is held out and says what must come out, or has a golden", c.name)
+		}
+	}
+}
+
 // loadMeta reads a case without its evidence.
 func loadMeta(t testing.TB, dir string) corpusCase {
 	t.Helper()

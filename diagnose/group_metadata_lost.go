@@ -225,6 +225,8 @@ func groupMetadataLostView(l *loss) view {
 		return leave(c, "all members went at once, and commits were refused with ILLEGAL_GENERATION afterwards")
 	case r == nil && !l.s.hasRecords() && l.s.classic() && l.survivors == 0 && l.coord.well != isYes && l.leave.answer != isYes:
 		return leave(c, "all members went at once, and whether the group's generation began again shows in the offsets topic only")
+	case r == nil && l.mayBeReborn():
+		return leave(c, "all members went at once, and the calls that a coordinator without the group's state refuses (22, 69) are not visible")
 	case r == nil:
 		return exclude(c, l.s.notReborn())
 	case l.by.Before(r.after.Add(-skew)) || l.after.After(r.by.Add(skew)):
@@ -232,6 +234,30 @@ func groupMetadataLostView(l *loss) view {
 	default:
 		return prove(c, r.cite.Value)
 	}
+}
+
+// mayBeReborn says that everybody was gone at once, that what is there of the
+// group's records may be those of one that began again, and that nobody read the
+// counters which would tell: a coordinator that has started drops members, and it
+// is the one that may have lost the group.
+func (l *loss) mayBeReborn() bool {
+	if l.survivors != 0 || l.coord.well == isYes || l.leave.answer == isYes || l.s.refusalsKnown(l.after) {
+		return false
+	}
+	if !l.s.hasRecords() {
+		return true
+	}
+	first := l.s.g.History.Records[0]
+	return !first.Tombstone && first.Generation <= firstGenerations && first.At.After(l.after) && !first.At.After(l.by.Add(skew))
+}
+
+// refusalsKnown says that refusals since a moment would have been seen.
+func (s *groupStory) refusalsKnown(since time.Time) bool {
+	b := s.coordinator()
+	return b != nil && slices.ContainsFunc(lostStateSignals[:], func(sig Signal) bool {
+		c := b.counter(sig)
+		return c.known && !c.since.After(since)
+	})
 }
 
 // refusedGroup counts the calls refused since the drop because the coordinator

@@ -290,7 +290,7 @@ func (s *groupStory) foundStorm(x storm) Outcome {
 		o.Missing = append(o.Missing, "what asked for the rebalances: members, topics and partitions are the same as far as is visible")
 		o.Decides = "The reasons in the broker's log: “Preparing to rebalance group " + s.g.ID + " … (reason: …)”."
 	}
-	if b := s.coordinator(); b == nil || b.start.IsZero() {
+	if b := s.coordinator(); b == nil || b.start.IsZero() || b.estimated {
 		o.Missing = append(o.Missing, "whether its coordinator started right before")
 		o.Alternatives = append(o.Alternatives, Alternative{Quiet, "its coordinator may have started right before: members come back one by one then"})
 		o.Decides = "When the broker that coordinates the group started."

@@ -11,14 +11,28 @@ import (
 
 	"github.com/kafka-oncall/kafka-oncall/diagnose"
 	"github.com/kafka-oncall/kafka-oncall/internal/score"
+	"github.com/kafka-oncall/kafka-oncall/playbooks"
 )
 
 // accuracyDoc is the page with the figures, written from the corpus.
 const accuracyDoc = "../../docs/accuracy.md"
 
+// misled are verdicts of the degradation matrix that send somebody the wrong way,
+// filled as the corpus is scored.
+var misled []string
+
 // scored judges the whole corpus, once for all tests.
 var scored = sync.OnceValues(func() (score.Report, error) {
+	set, err := playbooks.Default()
+	if err != nil {
+		return score.Report{}, err
+	}
 	s := score.NewScorer(diagnose.DefaultLimits())
+	s.Less = func(row string, c score.Case, d diagnose.Diagnosis, j score.Judgement) {
+		if why := wrongWay(set, d, j); why != "" && !(j.Recorded && j.HeldOut) {
+			misled = append(misled, fmt.Sprintf("%s of %s: %s (%s) for %s, %s", row, c.Name, j.Found, j.Confidence, j.Truth, why))
+		}
+	}
 	for c, err := range score.Load(os.DirFS(corpus)) {
 		if err != nil {
 			return score.Report{}, fmt.Errorf("%s: %w", c.Name, err)
@@ -56,7 +70,9 @@ func TestScoreBars(t *testing.T) {
 		t.Errorf("%d cases, %d held out", r.Runs, r.HeldOutRuns)
 	}
 	for name, f := range map[string]score.Figures{"all": r.Figures, "recorded and held out": r.Subsets["recorded_held_out"]} {
-		if f.MacroF1 < 0.95 {
+		// Until a soak that nobody has looked at is filed there is none to judge by;
+		// the page says so.
+		if f.Scored > 0 && f.MacroF1 < 0.95 {
 			t.Errorf("%s: macro-F1 %.3f, want 0.95 with full telemetry", name, f.MacroF1)
 		}
 	}
@@ -80,6 +96,63 @@ func TestScoreBars(t *testing.T) {
 	}
 }
 
+// wrongWay says how a wrong verdict misleads: it is confirmed, names the truth
+// nowhere, or its first step changes something. Nothing for the others.
+func wrongWay(set *playbooks.Set, d diagnose.Diagnosis, j score.Judgement) string {
+	if j.Right || j.Found == diagnose.Undecided {
+		return ""
+	}
+	step, ok := set.Next(d, nil)
+	switch {
+	case j.WrongConfirmed():
+		return "without a doubt"
+	case !j.Named:
+		return "which is not named"
+	case ok && step.Safety != playbooks.Look:
+		return fmt.Sprintf("and step %q changes something", step.ID)
+	}
+	return ""
+}
+
+// A source less makes no verdict that somebody acts on in vain: where the first
+// finding is wrong, the true cause stands beside it and the first step only looks.
+func TestDegradationNeverEndsInAWrongStep(t *testing.T) {
+	wholeScore(t)
+	for _, m := range misled {
+		t.Error(m)
+	}
+}
+
+func TestWrongWay(t *testing.T) {
+	set, err := playbooks.Default()
+	if err != nil {
+		t.Fatal(err)
+	}
+	finding := func(c diagnose.Class, conf diagnose.Confidence) diagnose.Diagnosis {
+		return diagnose.Diagnosis{Findings: []diagnose.Finding{{Class: c, Confidence: conf, Subject: "broker 3", Facts: []diagnose.Fact{
+			{Name: "slots", Unit: diagnose.UnitCount, Number: 64}, {Name: "sessions", Unit: diagnose.UnitCount, Number: 64},
+			{Name: "demand_consumers", Unit: diagnose.UnitCount, Number: 81}, {Name: "demand_followers", Unit: diagnose.UnitCount, Number: 2},
+		}}}}
+	}
+	for _, x := range []struct {
+		name string
+		d    diagnose.Diagnosis
+		j    score.Judgement
+		want string
+	}{
+		{"right", finding(diagnose.CacheThrash, diagnose.Likely), score.Judgement{Found: diagnose.CacheThrash, Right: true}, ""},
+		{"a doubt", finding(diagnose.Undecided, diagnose.Open), score.Judgement{Found: diagnose.Undecided}, ""},
+		{"confirmed", finding(diagnose.CacheThrash, diagnose.Confirmed), score.Judgement{Found: diagnose.CacheThrash, Confidence: diagnose.Confirmed, Named: true}, "without a doubt"},
+		{"not named", finding(diagnose.CacheThrash, diagnose.Likely), score.Judgement{Found: diagnose.CacheThrash}, "not named"},
+		{"a roll for nothing", finding(diagnose.CacheThrash, diagnose.Likely), score.Judgement{Found: diagnose.CacheThrash, Named: true}, "raise-slots"},
+		{"a look first", finding(diagnose.CacheThrash, diagnose.Provisional), score.Judgement{Found: diagnose.CacheThrash, Named: true}, ""},
+	} {
+		if got := wrongWay(set, x.d, x.j); (got == "") != (x.want == "") || !strings.Contains(got, x.want) {
+			t.Errorf("%s: %q, want %q", x.name, got, x.want)
+		}
+	}
+}
+
 // With less evidence a verdict becomes an alternative or a doubt. It is never
 // another one without a doubt: that would send somebody the wrong way.
 func TestDegradationNeverConfirmsAWrongCause(t *testing.T) {
@@ -91,7 +164,7 @@ func TestDegradationNeverConfirmsAWrongCause(t *testing.T) {
 		if d.WrongConfirmed > 0 {
 			t.Errorf("%s: %d wrong and confirmed", d.Name, d.WrongConfirmed)
 		}
-		if d.Right+d.ByAlternative+d.Undecided+d.WrongNamed+d.WrongOther != d.Runs {
+		if d.Right+d.ByAlternative+d.ByMoment+d.Undecided+d.WrongNamed+d.WrongOther != d.Runs {
 			t.Errorf("%s does not add up: %+v", d.Name, d)
 		}
 	}
@@ -121,7 +194,7 @@ func accuracyPage(r score.Report) string {
 		fmt.Fprintf(&baselines, "- `%s`: %s.\n", b.Name, b.Meaning)
 	}
 	return fmt.Sprintf(accuracyText,
-		r.Runs, r.RecordedRuns, r.SyntheticRuns, r.TunedRuns, r.HeldOutRuns, recordedHeldOut(r),
+		r.Runs, r.RecordedRuns, r.SyntheticRuns, r.LabRunsTotal, r.TunedRuns, r.HeldOutRuns, recordedHeldOut(r),
 		r.Sets().Markdown(), r.Classes().Markdown(), r.Unseen().Markdown(), r.LabRunsTable().Markdown(), r.SoaksTable().Markdown(), r.ConfusionTable().Markdown(),
 		degradations.String(), r.DegradedTable().Markdown(),
 		baselines.String(), r.BaselineTable().Markdown(), score.PairsTable().Markdown())
@@ -140,8 +213,10 @@ How often the first finding is right, on cases whose truth is known. Written by 
 the corpus (` + "`go test ./cmd/kafka-oncall -run Accuracy -update`" + `); the same in a terminal:
 ` + "`kafka-oncall replay --score`" + `.
 
-%d cases: %d recorded on real brokers, %d synthetic. %d were open to whoever wrote the rules and
-count as tuned on; %d were held out. %s
+%d cases: %d recorded on real brokers, %d synthetic. A case is one look: %d runs of
+the lab, most of them looked at twice, are behind the recorded ones whose run is written down (in JSON
+` + "`runs` and `recorded_runs` count cases, `lab_runs_total`" + ` runs). %d cases were open to whoever wrote the
+rules and count as tuned on; %d were held out. %s
 
 ## Figures
 
@@ -149,6 +224,10 @@ count as tuned on; %d were held out. %s
 - **Right**: the first finding is what was injected; or it is not confirmed, names it as an
   alternative, and the two [cannot be told apart](#what-cannot-be-told-apart) with the sources of
   that case. An undecided verdict is right only if every candidate that it names is of that kind.
+- **For that moment**: right only while time has yet to show it, and counted as right: the finding is
+  provisional, of the class that the case allows so early, and names what was injected as what else may come
+  of it. So far these are brokers that had just started and whose clients never got an error: a burst may
+  come, or nothing.
 - **Macro-F1**: the mean over the classes that are true in the set, so that rare ones count as much.
 - **Grounded**: right, and the finding cites something that the fault itself moved. In the group runs of
   the lab that is a record, commit or look from the fault on, a counter that the lab saw rise, or the client
@@ -193,7 +272,8 @@ Each case with full telemetry again, with sources taken away:
 "Another, truth named": a different cause comes first and the true one stands among its
 alternatives, though the sources might have told. Cases whose truth is a doubt are left out: they
 lie at a threshold, and less evidence only moves them across it. A test fails if one is wrong and
-confirmed.
+confirmed, and for all but recorded held-out cases if a wrong one does not name the truth or its first step
+changes something.
 
 ## Simpler ways of judging
 

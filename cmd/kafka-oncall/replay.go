@@ -29,7 +29,8 @@ evidence and a case.json with the truth is judged, and the result is printed as
 tables (confusion, recall and precision by class, what is left without a source,
 simpler ways of judging on the same cases) or, with -o json, as one object with
 runs, recorded_runs, macro_f1, wrong_confirmed_share, grounded_accuracy, per_class
-and more. DIR is ` + defaultCorpus + ` unless given. Exit codes: 0 every case was
+and more. runs and recorded_runs count cases, which are single looks;
+lab_runs_total counts the runs of the lab behind them. DIR is ` + defaultCorpus + ` unless given. Exit codes: 0 every case was
 scored, whatever the score; 1 one could not be read (the others are scored),
 or there was none; 2 bad usage.`,
 		Example: "  kafka-oncall replay evidence.json\n  kafka-oncall replay -o json night/*.json.gz\n  kafka-oncall replay --score diagnose/testdata/corpus -o json",

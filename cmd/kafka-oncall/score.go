@@ -66,8 +66,8 @@ func (a *app) writeScore(output string, r score.Report) error {
 		return e.Encode(r)
 	}
 	p := &printer{w: colorprofile.NewWriter(a.stdout, a.env), width: widthOf(a.stdout)}
-	p.wrapped("", fmt.Sprintf("%s: %d recorded on real brokers, %d synthetic. Rules were tuned on %d of them; held out: %d.",
-		playbooks.Count(r.Runs, "case"), r.RecordedRuns, r.SyntheticRuns, r.TunedRuns, r.HeldOutRuns))
+	p.wrapped("", fmt.Sprintf("%s: %d recorded on real brokers, %d synthetic. Rules were tuned on %d of them; held out: %d. A case is one look; known runs of the lab behind them: %d.",
+		playbooks.Count(r.Runs, "case"), r.RecordedRuns, r.SyntheticRuns, r.TunedRuns, r.HeldOutRuns, r.LabRunsTotal))
 	for _, part := range []struct {
 		title string
 		table score.Table

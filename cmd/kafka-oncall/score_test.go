@@ -44,7 +44,7 @@ func TestReplayScore(t *testing.T) {
 	}
 	text := cli(t, nil, []string{"NO_COLOR=1"}, "replay", "--score", dir)
 	for _, want := range []string{
-		"4 cases: 1 recorded on real brokers, 3 synthetic. Rules were tuned on 3 of them; held out: 1.",
+		"4 cases: 1 recorded on real brokers, 3 synthetic. Rules were tuned on 3 of them; held out: 1.", "known runs of the lab behind them: 0.",
 		"truth \\ found", "no-consumer-offsets", "articles",
 	} {
 		if text.code != exitQuiet || !strings.Contains(text.stdout, want) {

@@ -38,8 +38,9 @@ type Meta struct {
 	Not        []diagnose.Class      `json:"not,omitempty"`
 	// Class is what was injected, where that is known and is not Primary.
 	Class diagnose.Class `json:"class,omitempty"`
-	// Provisional is right as well while a finding is provisional: a burst to
-	// come after a restart, a member that may still return.
+	// Provisional is right as well while a finding is provisional and names the truth
+	// as what else may come of it: a burst to come after a restart, a member that may
+	// still return. Such verdicts are counted apart.
 	Provisional diagnose.Class `json:"provisional,omitempty"`
 	// Telemetry is "partial" where the sources that would decide are missing on
 	// purpose; such cases are counted apart.

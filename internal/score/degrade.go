@@ -37,7 +37,7 @@ func Degradations() []Degradation {
 		{"no-kafka", "no admin API, no offsets topic, no watcher", withoutKafka},
 		{"counters-reset", "every counter of every broker starts again in the middle of the window, and no broker was restarted: a proxy or collector of metrics was", countersReset},
 		{"counters-reset-no-start", "the same, and the process start is not exported, so that it looks like a restart", countersResetNoStart},
-		{"kafka-exporter-only", "lag from kafka_exporter: no broker metrics, no history, no descriptions", exporterOnly},
+		{"kafka-exporter-only", "only kafka_exporter's scrapes: the number of members (0 for KIP-848 groups, as it shows them) and the lag of each group every 15 s; no broker metrics, no history, no descriptions", exporterOnly},
 	}
 }
 
@@ -108,28 +108,6 @@ func withoutKafka(e *diagnose.Evidence) {
 		b.Slots, b.Settings = diagnose.Setting{Reading: r}, nil
 		b.Demand = diagnose.Demand{Reading: r, Connections: b.Demand.Connections}
 		b.Leading, b.Awaited = nil, nil
-	}
-}
-
-// exporterOnly is approximate: kafka_exporter has lag and the number of members,
-// and the evidence has a place for lag only.
-func exporterOnly(e *diagnose.Evidence) {
-	r := diagnose.Reading{Status: diagnose.StatusNotExported, AsOf: e.At, Error: "kafka_exporter has no such series"}
-	lag := map[string][]diagnose.LagPoint{}
-	for _, g := range e.Groups {
-		lag[g.ID] = g.Lag
-	}
-	groups := e.Groups
-	withoutKafka(e)
-	withoutPrometheus(e)
-	withoutLogs(e)
-	e.Brokers = nil
-	for _, g := range groups {
-		read := diagnose.Reading{Status: diagnose.StatusOK, AsOf: e.At, Source: "prometheus: kafka_consumergroup_lag"}
-		e.Groups = append(e.Groups, diagnose.Group{
-			Reading: r, ID: g.ID, Coordinator: -1, LagReading: read, Lag: lag[g.ID],
-			History: diagnose.GroupHistory{Reading: r, OffsetsPartition: -1},
-		})
 	}
 }
 

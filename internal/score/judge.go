@@ -15,8 +15,13 @@ type Judgement struct {
 	Confidence diagnose.Confidence
 	// Right: the first finding is the truth, or names it as an alternative that
 	// the sources cannot separate (Alternative).
+	// Right also covers ForNow.
 	Right       bool
 	Alternative bool
+	// ForNow: the finding is provisional, of the class that the case allows while
+	// time has yet to show it, and it names the truth as what else may come of it.
+	// It is right for that moment only.
+	ForNow bool
 	// Named: the finding names the truth among its alternatives, right or not.
 	Named bool
 	// Grounded: right, and the finding cites what the fault moved.
@@ -53,10 +58,10 @@ func JudgeFinding(c Case, f diagnose.Finding) Judgement {
 	j.Named = names(f, j.Truth)
 	switch {
 	case j.Right:
-	case f.Class == c.Provisional && f.Confidence == diagnose.Provisional:
-		j.Right = true
 	case excused(c, f):
 		j.Right, j.Alternative = true, true
+	case f.Class == c.Provisional && f.Confidence == diagnose.Provisional && j.Named:
+		j.Right, j.ForNow = true, true
 	}
 	produced := c.produced()
 	j.Grounded = j.Right && (len(produced) == 0 || cites(f, produced))

@@ -12,8 +12,9 @@ import (
 // added, never renamed or removed. All shares are between 0 and 1.
 type Report struct {
 	Schema int `json:"schema"`
-	// Runs counts every case; the figures below are over those with full
-	// telemetry, the rest is under Partial.
+	// Runs counts every case, and so do the next four: a run of the lab that was
+	// looked at twice is two cases (LabRunsTotal counts it once). The figures below
+	// are over the cases with full telemetry, the rest is under Partial.
 	Runs          int `json:"runs"`
 	RecordedRuns  int `json:"recorded_runs"`
 	SyntheticRuns int `json:"synthetic_runs"`
@@ -26,6 +27,9 @@ type Report struct {
 	// LabRuns counts the runs behind the recorded cases by class and version; a
 	// run that was looked at several times counts once.
 	LabRuns map[diagnose.Class]map[string]int `json:"lab_runs"`
+	// LabRunsTotal is their sum. Recorded cases whose run is not written down are
+	// in none of both.
+	LabRunsTotal int `json:"lab_runs_total"`
 	// Soaks holds the figures of each soak and version, as "SOAK VERSION".
 	Soaks map[string]Figures `json:"soaks"`
 	// Confusion counts verdicts by truth, then by what was found.
@@ -45,14 +49,18 @@ type Report struct {
 }
 
 // Degraded is what became of the cases with full telemetry once sources were
-// taken away. The last five add up to Runs.
+// taken away. Right, ByAlternative, ByMoment, Undecided, WrongNamed and WrongOther
+// add up to Runs.
 type Degraded struct {
 	Name string `json:"name"`
 	Runs int    `json:"runs"`
 	// Right: the first finding is the truth.
 	Right         int `json:"right"`
 	ByAlternative int `json:"by_alternative"`
+	ByMoment      int `json:"by_moment"`
 	Undecided     int `json:"undecided"`
+	// UndecidedNamed is the part of Undecided that names the truth as a candidate.
+	UndecidedNamed int `json:"undecided_named"`
 	// WrongNamed is another class first, the truth among the alternatives;
 	// WrongOther names it nowhere. WrongConfirmed is the part of both that has
 	// no doubt.
@@ -86,6 +94,9 @@ type Figures struct {
 	GroundedAccuracy    float64 `json:"grounded_accuracy"`
 	// ByAlternative is how many are right by a named alternative.
 	ByAlternative int `json:"by_alternative"`
+	// ByMoment is how many are right for that moment only: provisional, and the truth
+	// named as what else may come of it.
+	ByMoment int `json:"by_moment"`
 	// Undecided is how many are wrong and said to be undecided.
 	Undecided int `json:"undecided"`
 }
@@ -119,6 +130,11 @@ func Tally(all []Judgement) Report {
 	r.TunedRuns = r.Runs - r.HeldOutRuns
 	r.WrongConfirmedRuns = count(all, Judgement.WrongConfirmed)
 	r.Confusion, r.PerClass, r.LabRuns = confusion(full), perClass(full), labRuns(all)
+	for _, byVersion := range r.LabRuns {
+		for _, n := range byVersion {
+			r.LabRunsTotal += n
+		}
+	}
 	unseen, _ := split(full, subsets["recorded_held_out"])
 	r.PerClassUnseen = perClass(unseen)
 	r.Soaks = soaks(full)
@@ -164,6 +180,7 @@ func figures(all []Judgement) Figures {
 	f := Figures{
 		Scored:        len(all),
 		ByAlternative: count(all, func(j Judgement) bool { return j.Alternative }),
+		ByMoment:      count(all, func(j Judgement) bool { return j.ForNow }),
 		Undecided:     count(all, func(j Judgement) bool { return !j.Right && j.Found == diagnose.Undecided }),
 	}
 	n := float64(len(all))
@@ -185,9 +202,11 @@ func degraded(name string, all []Judgement) Degraded {
 	wrong := func(j Judgement) bool { return !j.Right && j.Found != diagnose.Undecided }
 	return Degraded{
 		Name: name, Runs: len(all),
-		Right:          count(all, func(j Judgement) bool { return j.Right && !j.Alternative }),
+		Right:          count(all, func(j Judgement) bool { return j.Right && !j.Alternative && !j.ForNow }),
 		ByAlternative:  count(all, func(j Judgement) bool { return j.Alternative }),
+		ByMoment:       count(all, func(j Judgement) bool { return j.ForNow }),
 		Undecided:      count(all, func(j Judgement) bool { return !j.Right && j.Found == diagnose.Undecided }),
+		UndecidedNamed: count(all, func(j Judgement) bool { return !j.Right && j.Found == diagnose.Undecided && j.Named }),
 		WrongNamed:     count(all, func(j Judgement) bool { return wrong(j) && j.Named }),
 		WrongOther:     count(all, func(j Judgement) bool { return wrong(j) && !j.Named }),
 		WrongConfirmed: count(all, Judgement.WrongConfirmed),

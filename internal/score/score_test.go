@@ -242,6 +242,130 @@ func TestAlternativeCountsOnlyWhereNobodyCouldTell(t *testing.T) {
 	}
 }
 
+// What a case allows while it is early is right for that moment only, and only where
+// the finding is provisional and names the truth; a pair of the matrix goes first.
+func TestRightForThatMoment(t *testing.T) {
+	restarted := Case{Meta: Meta{Class: diagnose.Quiet, Provisional: diagnose.RestartBurst, Provenance: Recorded}}
+	killed := caseOf(diagnose.ProcessGone)
+	killed.Provisional = diagnose.SessionTimeout
+	for _, x := range []struct {
+		name                 string
+		c                    Case
+		class                diagnose.Class
+		confidence           diagnose.Confidence
+		named                []diagnose.Class
+		right, matrix, early bool
+	}{
+		{"a burst that may not come", restarted, diagnose.RestartBurst, diagnose.Provisional, []diagnose.Class{diagnose.Quiet}, true, false, true},
+		{"the truth is not named", restarted, diagnose.RestartBurst, diagnose.Provisional, nil, false, false, false},
+		{"time has told", restarted, diagnose.RestartBurst, diagnose.Likely, []diagnose.Class{diagnose.Quiet}, false, false, false},
+		{"another class", restarted, diagnose.CacheThrash, diagnose.Provisional, []diagnose.Class{diagnose.Quiet}, false, false, false},
+		{"the truth itself", restarted, diagnose.Quiet, diagnose.Confirmed, nil, true, false, false},
+		{"a pair of the matrix", killed, diagnose.SessionTimeout, diagnose.Provisional, []diagnose.Class{diagnose.ProcessGone}, true, true, false},
+		{"the pair, not named", killed, diagnose.SessionTimeout, diagnose.Provisional, []diagnose.Class{diagnose.ClientUnreachable}, false, false, false},
+	} {
+		f := diagnose.Finding{Class: x.class, Confidence: x.confidence}
+		for _, c := range x.named {
+			f.Alternatives = append(f.Alternatives, diagnose.Alternative{Class: c})
+		}
+		j := JudgeFinding(x.c, f)
+		if j.Right != x.right || j.Alternative != x.matrix || j.ForNow != x.early {
+			t.Errorf("%s: %+v", x.name, j)
+		}
+		d := degraded("x", []Judgement{j})
+		if d.Right+d.ByAlternative+d.ByMoment+d.Undecided+d.WrongNamed+d.WrongOther != 1 || d.ByMoment == 1 != x.early || figures([]Judgement{j}).ByMoment != d.ByMoment {
+			t.Errorf("%s is counted as %+v", x.name, d)
+		}
+	}
+}
+
+// kafka_exporter counts members and lag at its scrapes and names nobody.
+func TestExporterOnlyShowsWhatTheExporterHas(t *testing.T) {
+	ago := func(d time.Duration) time.Time { return t0.Add(-d) }
+	members := func(n int) []diagnose.Member { return make([]diagnose.Member, n) }
+	read := diagnose.Reading{Status: diagnose.StatusOK, AsOf: t0}
+	g := diagnose.Group{
+		Reading: read, ID: "orders", Protocol: "classic", LagReading: read,
+		History: diagnose.GroupHistory{Reading: read, Records: []diagnose.GroupRecord{
+			{At: ago(10 * time.Minute), Generation: 1, Members: make([]diagnose.RecordMember, 3)}, {At: ago(time.Minute), Generation: 2, Members: make([]diagnose.RecordMember, 2)},
+		}},
+		Snapshots: []diagnose.GroupSnapshot{{At: ago(5 * time.Minute), State: "Stable", Members: members(3)}, {At: ago(30 * time.Second), State: "Stable", Members: members(2)}},
+		Lag:       []diagnose.LagPoint{{At: ago(4 * time.Minute), Total: 100}, {At: ago(2 * time.Minute), Total: 100}, {At: t0, Total: 340}},
+	}
+	next := g
+	next.ID, next.Protocol = "payments", "consumer"
+	before := diagnose.Evidence{At: t0, WindowSeconds: 600, Target: diagnose.Target{Group: "orders"}, Groups: []diagnose.Group{g, next}, GroupsReading: read, Brokers: []diagnose.Broker{{ID: 1}}}
+	var d Degradation
+	for _, d = range Degradations() {
+		if d.Name == "kafka-exporter-only" {
+			break
+		}
+	}
+	e := d.Apply(before)
+	if len(e.Brokers) != 0 || len(e.Groups) != 1 || e.Groups[0].Usable() || len(e.Groups[0].Lag)+len(e.Groups[0].Snapshots)+len(e.Groups[0].History.Records) != 0 {
+		t.Errorf("more is left than the exporter has: %+v", e.Groups)
+	}
+	if len(before.Groups) != 2 || len(before.Groups[0].Lag) != 3 {
+		t.Error("the argument was changed")
+	}
+	if !e.Exported.OK() || len(e.Exported.Groups) != 2 {
+		t.Fatalf("exported: %+v", e.Exported)
+	}
+	at := func(in []diagnose.Sample, when time.Time) float64 {
+		i := slices.IndexFunc(in, func(s diagnose.Sample) bool { return s.T.Equal(when) })
+		if i < 0 {
+			return -1
+		}
+		return in[i].V
+	}
+	x := e.Exported.Groups[0]
+	for _, w := range []struct {
+		what      string
+		got, want float64
+	}{
+		{"members before anybody looked", at(x.Members, ago(11*time.Minute)), -1},
+		{"members by the record", at(x.Members, ago(10*time.Minute)), 3},
+		{"members before the drop", at(x.Members, ago(75*time.Second)), 3},
+		{"members after it", at(x.Members, ago(time.Minute)), 2},
+		{"lag before it was measured", at(x.Lag, ago(5*time.Minute)), -1},
+		{"lag between two moments", at(x.Lag, ago(time.Minute)), 220},
+		{"lag now", at(x.Lag, t0), 340},
+	} {
+		if w.got != w.want {
+			t.Errorf("%s: %v, want %v", w.what, w.got, w.want)
+		}
+	}
+	if y := e.Exported.Groups[1]; y.Members != nil || y.Doubt == "" || len(y.Lag) == 0 {
+		t.Errorf("a KIP-848 group cannot be counted: %+v", y)
+	}
+	if err := e.Validate(); err != nil {
+		t.Error(err)
+	}
+}
+
+// A doubt that names the truth tells more than one that does not.
+func TestUndecidedThatNamesTheTruth(t *testing.T) {
+	named := func(j *Judgement) { j.Named = true }
+	d := degraded("x", []Judgement{
+		judged(diagnose.ProcessGone, diagnose.Undecided, named), judged(diagnose.ProcessGone, diagnose.Undecided),
+		judged(diagnose.ProcessGone, diagnose.SessionTimeout, named), judged(diagnose.ProcessGone, diagnose.ProcessGone, named),
+	})
+	if d.Undecided != 2 || d.UndecidedNamed != 1 || d.WrongNamed != 1 {
+		t.Errorf("%+v", d)
+	}
+}
+
+// A run that was looked at twice is two cases and one run.
+func TestLabRunsAreCountedOnce(t *testing.T) {
+	look := func(run, version string) Judgement {
+		return Judgement{Truth: diagnose.Quiet, Found: diagnose.Quiet, Right: true, Recorded: true, Run: run, Version: version}
+	}
+	r := Tally([]Judgement{look("a", "3.9.2"), look("a", "3.9.2"), look("a", "4.4.0"), look("b", "4.4.0"), look("", "")})
+	if r.RecordedRuns != 5 || r.LabRunsTotal != 3 || r.LabRuns[diagnose.Quiet]["4.4.0"] != 2 {
+		t.Errorf("%d looks, %d runs: %v", r.RecordedRuns, r.LabRunsTotal, r.LabRuns)
+	}
+}
+
 func TestProducedNamesTheSubject(t *testing.T) {
 	three := int32(3)
 	e := diagnose.Evidence{Target: diagnose.Target{Broker: &three}, Brokers: []diagnose.Broker{{ID: 1}, {ID: 3}}}

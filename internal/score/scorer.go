@@ -9,6 +9,10 @@ import (
 // Scorer judges cases one after the other and keeps only the judgements, so
 // that a large corpus need not be in memory.
 type Scorer struct {
+	// Less, if set, sees each diagnosis made with sources taken away: the row of the
+	// matrix, the case with what is left, and its judgement.
+	Less func(row string, c Case, d diagnose.Diagnosis, j Judgement)
+
 	limits   diagnose.Limits
 	all      []Judgement
 	degraded map[string][]Judgement
@@ -33,7 +37,12 @@ func (s *Scorer) Add(c Case) Judgement {
 		if degradable(j) {
 			less := c
 			less.Evidence = d.Apply(c.Evidence)
-			s.degraded[d.Name] = append(s.degraded[d.Name], Judge(less, s.limits))
+			found := diagnose.Classify(less.Evidence, s.limits)
+			judged := JudgeFinding(less, found.Primary())
+			s.degraded[d.Name] = append(s.degraded[d.Name], judged)
+			if s.Less != nil {
+				s.Less(d.Name, less, found, judged)
+			}
 		}
 	}
 	for _, b := range Baselines(nil) {

@@ -85,16 +85,16 @@ func (r Report) SoaksTable() Table {
 }
 
 func figuresTable(first string) Table {
-	return Table{Head: []string{first, "number", "macro-F1", "right", "of these by a named alternative", "grounded", "undecided", "wrong and confirmed"}}
+	return Table{Head: []string{first, "number", "macro-F1", "right", "of these by a named alternative", "for that moment", "grounded", "undecided", "wrong and confirmed"}}
 }
 
 func (t *Table) add(name string, f Figures) {
 	if f.Scored == 0 {
-		t.Rows = append(t.Rows, []string{name, "0", "–", "–", "–", "–", "–", "–"})
+		t.Rows = append(t.Rows, []string{name, "0", "–", "–", "–", "–", "–", "–", "–"})
 		return
 	}
 	t.Rows = append(t.Rows, []string{
-		name, number0(f.Scored), fraction(f.MacroF1), percent(f.Accuracy), number0(f.ByAlternative),
+		name, number0(f.Scored), fraction(f.MacroF1), percent(f.Accuracy), number0(f.ByAlternative), number0(f.ByMoment),
 		percent(f.GroundedAccuracy), number0(f.Undecided), percent(f.WrongConfirmedShare),
 	})
 }
@@ -171,10 +171,10 @@ func cell(n int) string {
 
 // DegradedTable is the degradation matrix.
 func (r Report) DegradedTable() Table {
-	t := Table{Head: []string{"without", "cases", "right", "right by a named alternative", "undecided", "another, truth named", "another, truth not named", "wrong and confirmed"}}
+	t := Table{Head: []string{"without", "cases", "right", "right by a named alternative", "right for that moment", "undecided", "of these truth named", "another, truth named", "another, truth not named", "wrong and confirmed"}}
 	for _, d := range r.Degradations {
 		t.Rows = append(t.Rows, []string{
-			d.Name, number0(d.Runs), number0(d.Right), number0(d.ByAlternative), number0(d.Undecided),
+			d.Name, number0(d.Runs), number0(d.Right), number0(d.ByAlternative), number0(d.ByMoment), number0(d.Undecided), number0(d.UndecidedNamed),
 			number0(d.WrongNamed), number0(d.WrongOther), number0(d.WrongConfirmed),
 		})
 	}
