@@ -47,7 +47,7 @@ func judgeSaturated(b *brokerFacts) Outcome {
 	}
 	switch {
 	case !c.full(b.f.l):
-		return no("the cache has room: at most %s of %s sessions in %s", count(c.sessions), count(c.capacity), span(w))
+		return no("the cache has room: at most %s of %s sessions in %s", count(c.sessions), count(c.capacity), b.seenFor(SignalErrors70))
 	case ev.known && len(ev.within(from, b.f.at())) > 0:
 		return no("not silent: %s in %s", plural(ev.increase(from, b.f.at()), "eviction", "evictions"), span(w))
 	case len(b.sustained()) > 0:
@@ -71,7 +71,7 @@ func saturates(b *brokerFacts, c cache) Outcome {
 		Answer:  Yes,
 		Summary: fmt.Sprintf("The fetch session cache of broker %d is full and newcomers are refused in silence: no error, no eviction, but every fetch of a client without a session is a full one. It stays like this until there are more slots or fewer clients.", b.ID),
 		Citations: append(b.cacheCitations(c),
-			b.cite(SignalEvictions, "0 evictions in "+span(w)), b.cite(SignalErrors70, "no session error in "+span(w))),
+			b.cite(SignalEvictions, "0 evictions in "+b.seenFor(SignalEvictions)), b.cite(SignalErrors70, "no session error in "+b.seenFor(SignalErrors70))),
 		Facts: append(b.cacheFactValues(c), factSeconds("window_seconds", w)),
 	}
 	if c.above(1) {

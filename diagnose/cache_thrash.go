@@ -71,9 +71,9 @@ func judgeThrash(b *brokerFacts) Outcome {
 	c := b.cache()
 	switch still := len(x.errors) == 0 && len(x.evictions) == 0; {
 	case e70.noStep(from):
-		return no("no session error in %s: live evictions give one each", span(w))
+		return no("no session error in %s: live evictions give one each", b.seenFor(SignalErrors70))
 	case ev.noStep(from):
-		return no("0 evictions in %s", span(w))
+		return no("0 evictions in %s", b.seenFor(SignalEvictions))
 	case still && c.room(b.f.l):
 		return no("the cache has room: at most %s of %s sessions", count(c.sessions), count(c.capacity))
 	case !e70.known || !ev.known || len(x.evictions) == 0:

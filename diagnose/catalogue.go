@@ -18,8 +18,7 @@ const (
 	FamilyNone            Family = "none"
 )
 
-// The classes. Every class has an entry in the catalogue from the first day;
-// those without a rule yet are reported as "not judged yet".
+// The classes. Each has an entry in the catalogue and a rule.
 const (
 	RestartBurst        Class = "restart-burst"
 	CacheThrash         Class = "cache-thrash"

@@ -116,6 +116,19 @@ func TestForeign(t *testing.T) {
 	}
 }
 
+// Each Kafka-like system is told apart from Apache Kafka alike.
+func TestForeignByAnyName(t *testing.T) {
+	for _, flavour := range []string{"azure-event-hubs", "warpstream", "bufstream"} {
+		e := world(stable(1), small(alike(waves(64, every120(30*time.Second, 10)...)))).evidence()
+		e.Cluster.Flavour = flavour
+		for _, r := range Classify(e, DefaultLimits()).RuledOut {
+			if x, _ := Lookup(r.Class); x.Family == FamilySustainedThrash && !strings.Contains(r.Because, flavour) {
+				t.Errorf("%s: %+v", flavour, r)
+			}
+		}
+	}
+}
+
 // TestBlindSpots: what could not be read names its status, its hint and the
 // classes it leaves open.
 func TestBlindSpots(t *testing.T) {

@@ -48,11 +48,24 @@ func judgeTurnover(b *brokerFacts) Outcome {
 	}
 }
 
+// noticed says who notices that dead sessions make room: each error is a session
+// in use that went with them.
+func noticed(t turnover) string {
+	switch n := total(t.errors); n {
+	case 0:
+		return "Clients notice nothing."
+	case 1:
+		return "One in use went too: its client got an error, opened a new session and carried on."
+	default:
+		return fmt.Sprintf("%s in use went too: each of their clients got an error, opened a new session and carried on.", count(n))
+	}
+}
+
 func turnsOver(b *brokerFacts, c cache, t turnover, counted bool) Outcome {
 	o := Outcome{
 		Answer: Yes, Citations: b.deadCitations(c, t), Facts: b.turnoverValues(c, t),
-		Summary: fmt.Sprintf("The fetch session cache of broker %d is full of sessions nobody uses any more, and they make room when a slot is needed: %s in %s, %s. Clients notice nothing.",
-			b.ID, plural(total(t.evictions), "eviction", "evictions"), span(b.f.cacheWindow()), plural(total(t.errors), "session error", "session errors")),
+		Summary: fmt.Sprintf("The fetch session cache of broker %d is full of sessions nobody uses any more, and they make room when a slot is needed: %s in %s, %s. %s",
+			b.ID, plural(total(t.evictions), "eviction", "evictions"), span(b.f.cacheWindow()), plural(total(t.errors), "session error", "session errors"), noticed(t)),
 	}
 	if t.ceiling {
 		few, loses := "hardly a session error", "Nobody loses"

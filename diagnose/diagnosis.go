@@ -34,7 +34,7 @@ type Diagnosis struct {
 	Findings   []Finding   `json:"findings"`
 	RuledOut   []RuledOut  `json:"ruled_out"`
 	BlindSpots []BlindSpot `json:"blind_spots"`
-	// NotJudged are the classes that have no rule yet.
+	// NotJudged is empty: every class has a rule. The key stays for readers.
 	NotJudged []Class `json:"not_judged"`
 	// Blast says what else is affected.
 	Blast Blast `json:"blast_radius"`

@@ -51,7 +51,7 @@ func judgeEpochs(b *brokerFacts) Outcome {
 	case !e.known:
 		return Outcome{Answer: Unknown, Blind: []Need{NeedBrokerMetrics}, Because: "epoch errors are not visible"}
 	case e.noStep(from):
-		return no("no epoch error (71) in %s", span(b.f.cacheWindow()))
+		return no("no epoch error (71) in %s", b.seenFor(SignalErrors71))
 	case n <= epochNoise && e.covers(from):
 		return no("%s in %s: noise", plural(n, "epoch error", "epoch errors"), span(b.f.cacheWindow()))
 	}

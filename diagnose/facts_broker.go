@@ -350,6 +350,16 @@ func (b *brokerFacts) unreadable() (Outcome, bool) {
 	return blind, true
 }
 
+// seenFor is the span that a counter's silence is known for, in words: the window,
+// or what the process or the samples have of it.
+func (b *brokerFacts) seenFor(s Signal) string {
+	from := latest(b.counter(s).since, b.start)
+	if d := b.f.at().Sub(from); !from.IsZero() && d < b.f.cacheWindow()-b.sc.every {
+		return "the " + span(d) + " since " + clock(from)
+	}
+	return span(b.f.cacheWindow())
+}
+
 // watched is how long the present process has been seen, in this window: an
 // upper bound for what its silence can mean.
 func (b *brokerFacts) watched(c counter) time.Duration {

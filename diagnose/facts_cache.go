@@ -169,7 +169,7 @@ func (b *brokerFacts) routingSigns() []string {
 	var out []string
 	from, to := b.f.cacheFrom(), b.f.at()
 	if n := b.counter(SignalRebootstrap).increase(from, to); n > 0 {
-		out = append(out, plural(n, "client", "clients")+" told to bootstrap again (REBOOTSTRAP_REQUIRED)")
+		out = append(out, rebootstrapped(n))
 	}
 	if n := b.counter(SignalErrors106).increase(from, to); n > 0 && !b.f.anyRestart() {
 		// While brokers restart, 106 is the noise of an upgrade.

@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"math"
 	"slices"
 	"time"
 )
@@ -152,6 +153,36 @@ func (b *brokerFacts) returns() []visit {
 	return out
 }
 
+// lossSpan is from the first scrape to the last that shows a loss.
+type lossSpan struct{ from, to time.Time }
+
+// losses are the spans in which this broker's partitions lacked a follower
+// (under-replicated partitions), as far as all evictions of the window came with
+// one: within two of a session's 120 s of its begin or end. A broker that is down
+// while one looks is in no list, and its restarts are not seen.
+func (b *brokerFacts) losses() []lossSpan {
+	var out []lossSpan
+	was := math.Inf(1)
+	for _, s := range b.gauge(SignalUnderReplicated) {
+		switch {
+		case s.V > 0 && was == 0:
+			out = append(out, lossSpan{from: s.T, to: s.T})
+		case s.V > 0 && len(out) > 0:
+			out[len(out)-1].to = s.T
+		}
+		was = s.V
+	}
+	out = slices.DeleteFunc(out, func(x lossSpan) bool { return x.to.Before(b.f.cacheFrom()) })
+	for _, s := range b.counter(SignalEvictions).within(b.f.cacheFrom(), b.f.at()) {
+		if !slices.ContainsFunc(out, func(x lossSpan) bool {
+			return !s.at.Before(x.from.Add(-stopping)) && !s.from.After(x.to.Add(2*b.f.wave()))
+		}) {
+			return nil
+		}
+	}
+	return out
+}
+
 // accounts books n evictions of a step on returns, the latest first: those of
 // sessions in use, or of dead ones. It is false when some are left.
 func (b *brokerFacts) accounts(all []visit, s step, n float64, live bool) bool {
@@ -181,6 +212,12 @@ type pairs struct {
 
 func (b *brokerFacts) liveEvictions() map[time.Time]float64 { return b.paired().live }
 func (b *brokerFacts) evictedErrors() map[time.Time]float64 { return b.paired().errors }
+
+// allEvicted says that each of these errors follows from an eviction.
+func (b *brokerFacts) allEvicted(errors []step) bool {
+	by := b.evictedErrors()
+	return !slices.ContainsFunc(errors, func(s step) bool { return by[s.at] < s.n })
+}
 
 // paired pairs the earliest eviction with the earliest error.
 func (b *brokerFacts) paired() *pairs {

@@ -151,7 +151,7 @@ func (b *brokerFacts) deadEvictions(t turnover) (Outcome, bool) {
 	e70, ev := b.counter(SignalErrors70), b.counter(SignalEvictions)
 	switch {
 	case ev.noStep(b.f.cacheFrom()):
-		return no("0 evictions in %s", span(b.f.cacheWindow())), true
+		return no("0 evictions in %s", b.seenFor(SignalEvictions)), true
 	case !ev.known || !e70.known || len(t.evictions) == 0:
 		return Outcome{Answer: Unknown, Blind: []Need{NeedBrokerMetrics}, Because: "evictions or session errors are not visible for " + span(b.f.cacheWindow())}, true
 	case total(t.errors) >= b.f.l.LiveRatio*total(t.evictions):
@@ -179,15 +179,23 @@ func turnoverFacts() []FactSpec {
 	return append(cacheFacts(),
 		FactSpec{Name: "errors", Unit: UnitCount, Meaning: "errors 70 in the window"},
 		FactSpec{Name: "evictions", Unit: UnitCount, Meaning: "evictions in the window"},
+		FactSpec{Name: "evicted", Unit: UnitText, Meaning: "which sessions were evicted, in words: only dead ones, or a few in use too"},
 		FactSpec{Name: "connections_made", Unit: UnitCount, Meaning: "connections opened in the window", Optional: true},
 		FactSpec{Name: "refused", Unit: UnitText, Meaning: "yes when newcomers are refused a session because dead ones hold the slots, else no"},
 		FactSpec{Name: "window_seconds", Unit: UnitSeconds, Meaning: "the span that was judged"},
 	)
 }
 
+func evicted(t turnover) string {
+	if n := total(t.errors); n > 0 {
+		return "dead sessions were thrown out, and " + count(n) + " in use with them"
+	}
+	return "only dead sessions were thrown out"
+}
+
 func (b *brokerFacts) turnoverValues(c cache, t turnover) []Fact {
 	out := append(b.cacheFactValues(c), factCount("errors", total(t.errors)), factCount("evictions", total(t.evictions)),
-		factYes("refused", t.ceiling), factSeconds("window_seconds", b.f.cacheWindow()))
+		factText("evicted", evicted(t)), factYes("refused", t.ceiling), factSeconds("window_seconds", b.f.cacheWindow()))
 	if t.connected >= 0 {
 		out = append(out, factCount("connections_made", t.connected))
 	}

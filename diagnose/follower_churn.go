@@ -29,6 +29,7 @@ func followerChurnRule() Rule {
 			FactSpec{Name: "busiest_seconds", Unit: UnitSeconds, Meaning: "the length of that span", Optional: true},
 			FactSpec{Name: "once", Unit: UnitText, Meaning: "yes for one restart of a follower, no when it goes on"},
 			FactSpec{Name: "restarts", Unit: UnitCount, Meaning: "restarts of other brokers that the evictions came with"},
+			FactSpec{Name: "losses", Unit: UnitCount, Meaning: "how often this broker's partitions lost a follower (under-replicated), where all evictions came with that and no restart is seen", Optional: true},
 			FactSpec{Name: "follower", Unit: UnitText, Meaning: "the broker that was restarted", Optional: true},
 			FactSpec{Name: "window_seconds", Unit: UnitSeconds, Meaning: "the span that was judged"},
 		),
@@ -51,7 +52,7 @@ func judgeFollowers(b *brokerFacts) Outcome {
 	x := churn{evictions: ev.within(from, b.f.at())}
 	switch {
 	case ev.noStep(from):
-		return no("0 evictions in %s", span(w))
+		return no("0 evictions in %s", b.seenFor(SignalEvictions))
 	case !ev.known || len(x.evictions) == 0:
 		return Outcome{Answer: Unknown, Blind: []Need{NeedBrokerMetrics}, Because: "evictions are not visible for " + span(w)}
 	}
@@ -86,7 +87,10 @@ func churns(b *brokerFacts, c cache, x churn) Outcome {
 			factYes("once", once), factCount("restarts", float64(len(x.visits))), factSeconds("window_seconds", w)),
 	}
 	if x.proven {
-		o.Facts = append(o.Facts, factCount("most_by_consumers", x.over.most), factCount("busiest_evictions", x.over.n), factSeconds("busiest_seconds", x.over.at.Sub(x.over.from)))
+		o.Facts = append(o.Facts, factCount("most_by_consumers", x.over.most), factCount("busiest_evictions", x.over.n), factSeconds("busiest_seconds", x.over.at.Sub(x.over.from).Round(time.Second)))
+	}
+	if n := len(b.losses()); n > 0 && len(x.visits) == 0 {
+		o.Facts = append(o.Facts, factCount("losses", float64(n)))
 	}
 	b.citeFollowers(&o, x)
 	if x.proven || !once {
@@ -109,7 +113,19 @@ func (b *brokerFacts) churnWords(x churn) string {
 	case len(x.visits) > 1:
 		return fmt.Sprintf("Other brokers were restarted %d times (%s), and each time replica fetchers that opened new sessions took slots from consumers on broker %d: %s changed hands.", len(x.visits), peers(x.visits), b.ID, slots)
 	default:
-		return fmt.Sprintf("Replica fetchers take session slots from consumers on broker %d: %s. This is a replication fault; look there first.", b.ID, b.evictionWords(x))
+		return fmt.Sprintf("Replica fetchers take session slots from consumers on broker %d: %s.%s This is a replication fault; look there first.", b.ID, b.evictionWords(x), b.lossWords())
+	}
+}
+
+// lossWords says how often a follower went, where evictions came with that.
+func (b *brokerFacts) lossWords() string {
+	switch n := len(b.losses()); n {
+	case 0:
+		return ""
+	case 1:
+		return " Its partitions lost a follower then: a broker stopped, or was cut off."
+	default:
+		return fmt.Sprintf(" Its partitions lost a follower %s times then: a broker comes and goes.", count(n))
 	}
 }
 
@@ -151,11 +167,11 @@ func (b *brokerFacts) citeFollowers(o *Outcome, x churn) {
 }
 
 // restartedPeer is the other broker that started last, if that was after a
-// moment.
+// moment, and not together with this one.
 func (b *brokerFacts) restartedPeer(after time.Time) (*brokerFacts, bool) {
 	best := b
 	for _, other := range b.f.br {
-		if other != b && other.start.After(after) && (best == b || other.start.After(best.start)) {
+		if other != b && other.start.After(latest(after, b.start.Add(startedTogether))) && (best == b || other.start.After(best.start)) {
 			best = other
 		}
 	}

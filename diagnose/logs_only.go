@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -31,11 +32,29 @@ func classifyLogs(e Evidence) Diagnosis {
 	if len(all) == 0 {
 		all = []Finding{s.nothing().finding(&e)}
 	}
+	all = shortened(all, e.LogText)
 	return Diagnosis{
 		Schema: SchemaVersion, At: e.At, Target: e.Target, Findings: all,
 		RuledOut: []RuledOut{}, BlindSpots: logBlindSpots(&e, all), NotJudged: []Class{}, Blast: logBlast(s),
 		NextLookSeconds: logNextLook(all),
 	}
+}
+
+// maxLogVerdicts bounds the groups that an answer about a log judges: nobody reads
+// more at once, and one group can be asked for.
+const maxLogVerdicts = 20
+
+// shortened bounds the findings and says of how many groups they are.
+func shortened(all []Finding, t LogText) []Finding {
+	named := plural(t.Groups, "group", "groups")
+	if n := len(all) - maxLogVerdicts; n > 0 {
+		all = all[:maxLogVerdicts]
+		all[0].Missing = append(all[0].Missing, fmt.Sprintf("%s more than are shown; the log names %s in all: ask for one with --group", plural(n, "verdict", "verdicts"), named))
+	}
+	if t.Dropped > 0 {
+		all[0].Missing = append(all[0].Missing, fmt.Sprintf("the log names %s, more than are kept at once: %s did not fit in and were not judged; ask for one group with --group, or for a shorter time with --since", named, plural(t.Dropped, "line", "lines")))
+	}
+	return all
 }
 
 // foldLogFindings drops what says nothing beside a cause.

@@ -17,6 +17,9 @@ type LogText struct {
 	Bytes      int64 `json:"bytes,omitempty"`
 	// Dropped counts recognised lines for which there was no room.
 	Dropped int64 `json:"dropped,omitempty"`
+	// Groups is how many groups the recognised lines name, those of dropped ones
+	// too; 0 when nobody counted.
+	Groups int64 `json:"groups,omitempty"`
 	// From and To bound the stamps of recognised lines; zero when none has one.
 	From time.Time `json:"from,omitzero"`
 	To   time.Time `json:"to,omitzero"`
@@ -158,7 +161,7 @@ func compareLogFindings(a, b LogFinding) int {
 const maxLogFindings = 5000
 
 func (t LogText) validate(bad func(string, ...any)) {
-	if t.Lines < 0 || t.Recognised < 0 || t.Bytes < 0 || t.Dropped < 0 {
+	if t.Lines < 0 || t.Recognised < 0 || t.Bytes < 0 || t.Dropped < 0 || t.Groups < 0 {
 		bad("field logs: a count is negative")
 	}
 	if len(t.Findings) > maxLogFindings {

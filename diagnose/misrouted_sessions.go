@@ -102,8 +102,13 @@ func signRebootstrap(b *brokerFacts) (sign, bool) {
 	if len(steps) == 0 {
 		return sign{}, false
 	}
-	words := plural(total(steps), "client was", "clients were") + " told to bootstrap again (REBOOTSTRAP_REQUIRED)"
+	words := rebootstrapped(total(steps))
 	return sign{words, b.cite(SignalRebootstrap, words), b.spread(steps) > 1}, true
+}
+
+// rebootstrapped counts answers: a client that goes on asking gets one each time.
+func rebootstrapped(n float64) string {
+	return plural(n, "response told a client", "responses told clients") + " to bootstrap again (REBOOTSTRAP_REQUIRED)"
 }
 
 // signNotLeader: clients go on asking a broker for partitions that it does not

@@ -199,7 +199,7 @@ func unique(in []string) []string {
 // normal describes a broker that has nothing wrong.
 func (b *brokerFacts) normal() (string, []Citation) {
 	e := b.counter(SignalErrors70)
-	w := span(min(b.f.cacheWindow(), b.watched(e)))
+	w := b.seenFor(SignalErrors70)
 	words := fmt.Sprintf("Broker %d: no session error in %s", b.ID, w)
 	cites := []Citation{b.cite(SignalErrors70, "0 session errors in "+w)}
 	if len(e.within(b.f.cacheFrom(), b.f.at())) > 0 {
@@ -208,7 +208,7 @@ func (b *brokerFacts) normal() (string, []Citation) {
 	}
 	if b.counter(SignalEvictions).known {
 		words += ", no eviction"
-		cites = append(cites, b.cite(SignalEvictions, "0 evictions in "+w))
+		cites = append(cites, b.cite(SignalEvictions, "0 evictions in "+b.seenFor(SignalEvictions)))
 	}
 	if n, ok := b.now(SignalSessions); ok {
 		words += ", " + b.sessionsWords(n)

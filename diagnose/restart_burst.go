@@ -229,7 +229,12 @@ func burstCitations(b *brokerFacts, x burst) []Citation {
 	if t := b.lead.back(); !t.IsZero() {
 		out = append(out, b.cite(SignalLeaders, fmt.Sprintf("partitions it leads: 0 → %s at %s", count(b.lead.rises[0].n), clock(t))))
 	} else if b.lead.known {
-		out = append(out, b.cite(SignalLeaders, plural(b.lead.now, "partition", "partitions")+" led"))
+		words := plural(b.lead.now, "partition", "partitions") + " led"
+		if !b.leadersBack() && b.leadsByTopology() {
+			words += fmt.Sprintf(" at the last scrape, %s by now", count(*b.Leading))
+			out = append(out, cite(b.path("leading"), "Kafka names it as the leader of "+plural(*b.Leading, "partition", "partitions"), b.f.e.Cluster.Reading))
+		}
+		out = append(out, b.cite(SignalLeaders, words))
 	}
 	if ev := b.counter(SignalEvictions); ev.known {
 		out = append(out, b.cite(SignalEvictions, plural(ev.raw, "eviction", "evictions")+" since the start"))
@@ -251,7 +256,7 @@ func burstFacts(b *brokerFacts, x burst, over bool) []Fact {
 	e := b.counter(SignalErrors70)
 	out := []Fact{
 		factCount("errors", x.total), factTime("start_at", b.start), factSeconds("up_seconds", age),
-		factYes("leadership_back", b.leadersBack()), factSeconds("silent_seconds", e.silent()), factYes("over", over),
+		factYes("leadership_back", b.leadersBack() || b.leadsByTopology()), factSeconds("silent_seconds", e.silent()), factYes("over", over),
 	}
 	if t := b.lead.back(); !t.IsZero() {
 		out = append(out, factTime("leadership_back_at", t))

@@ -32,14 +32,3 @@ func fetchRules() []Rule {
 		lagStableGroupRule(), quietRule(), undecidedRule(),
 	}
 }
-
-// notJudged lists the classes of the catalogue without a rule.
-func notJudged(rules []Rule) []Class {
-	out := []Class{}
-	for _, e := range Catalogue() {
-		if !slices.ContainsFunc(rules, func(r Rule) bool { return r.Class == e.Class }) {
-			out = append(out, e.Class)
-		}
-	}
-	return out
-}

@@ -46,6 +46,9 @@ func oddErrors(b *brokerFacts) (symptom, bool) {
 		Decides:    "evictions, slots, and the number of clients that need a session here",
 		By:         []Class{CacheThrash, RestartBurst, MisroutedSessions, FollowerChurn},
 	}
+	if b.allEvicted(steps) {
+		s.By = append(s.By, DeadSessionTurnover) // it says that a few in use went too
+	}
 	if b.counter(SignalEvictions).known && b.capacity > 0 {
 		s.Decides = fmt.Sprintf("the number of clients that need a session here: far below %s means a routing fault", count(b.capacity))
 	}

@@ -59,9 +59,6 @@ func addCandidates(to []Alternative, s symptom, t tally) []Alternative {
 		if known || t.says(c.Class, s.Subject, No) {
 			continue
 		}
-		if !t.judged(c.Class) {
-			c.Because += " (not judged yet)"
-		}
 		to = append(to, c)
 	}
 	return to
@@ -72,11 +69,6 @@ func (t tally) says(c Class, subject string, a Answer) bool {
 	return slices.ContainsFunc(t, func(v verdict) bool {
 		return v.rule.Class == c && v.Subject == subject && v.Answer == a
 	})
-}
-
-// judged reports whether a class has answered at all.
-func (t tally) judged(c Class) bool {
-	return slices.ContainsFunc(t, func(v verdict) bool { return v.rule.Class == c })
 }
 
 func doubt(alternatives []Alternative) string {

@@ -61,7 +61,6 @@ func restartBurst(conf diagnose.Confidence, over string) diagnose.Diagnosis {
 	f.Alternatives = nil
 	d.RuledOut = []diagnose.RuledOut{{Class: diagnose.CacheThrash, Because: "0 evictions in 600 s"}}
 	d.BlindSpots = []diagnose.BlindSpot{{Reading: "client_metrics", Status: diagnose.StatusNotExported, LeavesOpen: []diagnose.Class{diagnose.ClientUnreachable}, Detail: "no series of a Kafka consumer in this Prometheus"}}
-	d.NotJudged = []diagnose.Class{diagnose.FollowerChurn, diagnose.EpochMismatch}
 	d.Blast = diagnose.Blast{Groups: []string{"orders", "payments"}, Topics: []string{"orders"}, LagRecords: 1310}
 	return d
 }

@@ -82,7 +82,6 @@ func diagnosisDetails(v View) []Detail {
 	add("Not seen, so not certain", texts(f.Missing))
 	add("Ruled out", ruledOut(d))
 	add("Not visible", blindSpots(d))
-	add("Not judged yet", notJudged(d))
 	add("Also affected", blast(d.Blast))
 	add(titleSteps, stepLines(v))
 	return out
@@ -166,13 +165,6 @@ func blindSpots(d diagnose.Diagnosis) []Rich {
 		out = append(out, r)
 	}
 	return out
-}
-
-func notJudged(d diagnose.Diagnosis) []Rich {
-	if len(d.NotJudged) == 0 {
-		return nil
-	}
-	return []Rich{T("No rule yet for: " + classList(d.NotJudged) + ".")}
 }
 
 func classList(cs []diagnose.Class) string {

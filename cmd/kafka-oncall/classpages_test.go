@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -17,15 +16,14 @@ const classDocs = "../../docs/classes"
 
 const classIndexIntro = `# Classes
 
-Every cause that kafka-oncall has a code for. Codes never change their meaning. A class
-that is not judged yet has no rule: each thread lists it as such, and some are named as
-alternatives where the evidence cannot exclude them.
+Every cause that kafka-oncall has a code for, with a rule that judges it. Codes never
+change their meaning. What the evidence cannot exclude is named as an alternative.
 
 Written by a test from the rules and the playbooks (` + "`go test ./cmd/kafka-oncall -run ClassPages -update`" + `).
 The same pages in a terminal: ` + "`kafka-oncall playbooks show CLASS`" + `.
 
-| class | headline | family | status |
-|---|---|---|---|
+| class | headline | family |
+|---|---|---|
 `
 
 const classPageNote = "*Written by a test from the rule and the playbook; edit those. [All classes](README.md).*"
@@ -235,15 +233,10 @@ func samePage(t *testing.T, name, want string) {
 }
 
 func classIndex() string {
-	judged := diagnose.JudgedClasses()
 	var b strings.Builder
 	b.WriteString(classIndexIntro)
 	for _, e := range diagnose.Catalogue() {
-		name, status := fmt.Sprintf("`%s`", e.Class), "not judged yet"
-		if slices.Contains(judged, e.Class) {
-			name, status = fmt.Sprintf("[`%s`](%s.md)", e.Class, e.Class), "judged"
-		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", name, e.Headline, families[e.Family], status)
+		fmt.Fprintf(&b, "| [`%s`](%s.md) | %s | %s |\n", e.Class, e.Class, e.Headline, families[e.Family])
 	}
 	return b.String()
 }

@@ -88,7 +88,7 @@ func (a *app) diagnose(ctx context.Context, f diagnoseFlags, hasBroker bool) err
 	if len(f.logs) > 0 && f.offline() {
 		return a.diagnoseLogs(f, request)
 	}
-	text, _, err := a.readLogs(f.logs, logs.Options{Now: a.now()})
+	text, _, err := a.readLogs(f.logs, logs.Options{Now: a.now(), Group: f.group})
 	if err != nil {
 		return err
 	}

@@ -27,7 +27,7 @@ func (a *app) diagnoseLogs(f diagnoseFlags, r diagnose.Request) error {
 	if f.topic != "" {
 		return usage("--topic %s: log text is not judged by topic; ask about a --group or a --broker, or add --config or --bootstrap", f.topic)
 	}
-	o := logs.Options{Now: a.now(), To: r.At}
+	o := logs.Options{Now: a.now(), To: r.At, Group: f.group}
 	if r.Window > 0 {
 		o.From = cmp.Or(r.At, a.now()).Add(-r.Window)
 	}
@@ -82,6 +82,8 @@ func answerable(q diagnose.Target, text diagnose.LogText, left logs.Left, o logs
 		}
 	}
 	switch {
+	case q.Group != "" && text.Groups > int64(len(groups)) && !groups[q.Group]:
+		return usage("--group %s: the log says nothing about it; it names %d groups", playbooks.Clean(q.Group, 249), text.Groups)
 	case q.Group != "" && len(groups) > 0 && !groups[q.Group]:
 		return usage("--group %s: the log says nothing about it; it names %s", playbooks.Clean(q.Group, 249), some(groups))
 	case q.Broker != nil && len(nodes) == 0:

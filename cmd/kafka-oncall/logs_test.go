@@ -165,3 +165,34 @@ func TestQuestionsToALogAlone(t *testing.T) {
 		}
 	}
 }
+
+// A group that is asked for is judged behind many others, and one that the log does
+// not name is refused with how many it does.
+func TestLogsOfManyGroups(t *testing.T) {
+	var b strings.Builder
+	for i := range 1200 {
+		fmt.Fprintf(&b, "2031-03-01 10:00:05,120 WARN [Consumer clientId=c%d, groupId=g%d] consumer poll timeout has expired.\n", i, i)
+	}
+	r := cliStdin(t, b.String(), "diagnose", "--logs", "-")
+	if n := strings.Count(r.stdout, "\n"); n > 160 || !strings.Contains(strings.Join(strings.Fields(r.stdout), " "), "the log names 1,200 groups") {
+		t.Errorf("%d lines:\n%.3000s", n, r.stdout)
+	}
+	if r := cliStdin(t, b.String(), "diagnose", "--logs", "-", "--group", "g1199"); r.code != exitFound || !strings.Contains(r.stdout, "group g1199") {
+		t.Errorf("code %d: %s%s", r.code, r.stdout, r.stderr)
+	}
+	if r := cliStdin(t, b.String(), "diagnose", "--logs", "-", "--group", "none"); r.code != exitUsage || !strings.Contains(r.stderr, "it names 1200 groups") {
+		t.Errorf("code %d: %s%s", r.code, r.stdout, r.stderr)
+	}
+}
+
+// The host's port is no broker.
+func TestLogsPortIsNoBroker(t *testing.T) {
+	line := "[2031-03-01 10:00:05,120] INFO [Consumer clientId=a, groupId=g] Node 3 was unable to process the fetch request with (sessionId=7, epoch=4): FETCH_SESSION_ID_NOT_FOUND. (o.a.k.clients.FetchSessionHandler)\n" +
+		"2031-03-01 10:00:06,000 WARN [Consumer clientId=a, groupId=g] Offset commit failed on partition t-0 at offset 1: broker:9092 is not the coordinator\n"
+	if r := cliStdin(t, line, "diagnose", "--logs", "-", "--broker", "3"); r.code == exitUsage {
+		t.Error(r.stderr)
+	}
+	if r := cliStdin(t, line, "diagnose", "--logs", "-", "-o", "json"); strings.Contains(r.stdout, "broker 9092") {
+		t.Error(r.stdout)
+	}
+}

@@ -43,26 +43,18 @@ func TestReadmeConfigIsFine(t *testing.T) {
 	}
 }
 
-// The README names every judged class in its table, and every other one below.
+// Every class has a rule, and the README names it in its table.
 func TestReadmeNamesEveryClass(t *testing.T) {
 	text := readReadme(t)
 	judged := diagnose.JudgedClasses()
-	var others []string
 	for _, e := range diagnose.Catalogue() {
 		if !slices.Contains(judged, e.Class) {
-			others = append(others, fmt.Sprintf("`%s`", e.Class))
-			continue
+			t.Errorf("%s has no rule", e.Class)
 		}
 		row := fmt.Sprintf("| [`%s`](docs/classes/%s.md) | %s | %s |\n", e.Class, e.Class, e.Headline, e.Meaning)
 		if !strings.Contains(text, row) {
 			t.Errorf("the table lacks the row %s", row)
 		}
-	}
-	if len(others) == 0 {
-		return
-	}
-	if list := "\"not judged yet\": " + strings.Join(others, ", ") + "."; !strings.Contains(text, list) {
-		t.Errorf("the README lacks: %s", list)
 	}
 }
 

@@ -3,6 +3,8 @@ package collect
 import (
 	"context"
 	"fmt"
+	"net"
+	"slices"
 	"sort"
 	"strings"
 	"sync"
@@ -180,7 +182,7 @@ func splitSettings(found map[string]diagnose.Setting, absent diagnose.Reading) b
 func (k *Kafka) fillCluster(topo *topology, f clusterFacts, r diagnose.Reading) diagnose.Cluster {
 	c := diagnose.Cluster{Reading: r, ID: topo.clusterID, ControllerID: f.quorum, Flavour: k.flavour}
 	if c.Flavour == "" {
-		c.Flavour = flavourOf(topo.clusterID)
+		c.Flavour = flavourOf(topo.clusterID, slices.Concat(k.seeds, topo.hosts()))
 	}
 	c.Version, c.ShardedCache = releases(f.versions)
 	if len(f.failed) > 0 {
@@ -193,12 +195,49 @@ func (k *Kafka) fillCluster(topo *topology, f clusterFacts, r diagnose.Reading) 
 	return c
 }
 
-// flavourOf recognises what gives itself away by its cluster id.
-func flavourOf(clusterID string) string {
-	if strings.HasPrefix(clusterID, "redpanda.") {
+// flavourOf recognises what gives itself away by its cluster id, or by the name of a
+// host: of a broker in its metadata, or of a bootstrap server. Others have to be
+// named in the configuration: Bufstream shows nothing of its own. AutoMQ is Apache
+// Kafka's own broker above the log, with its fetch sessions and coordinator, so
+// that all classes apply.
+func flavourOf(clusterID string, hosts []string) string {
+	switch {
+	case strings.HasPrefix(clusterID, "redpanda."):
 		return "redpanda"
+	case strings.HasPrefix(clusterID, "vci_"): // the id of a virtual cluster
+		return "warpstream"
+	}
+	for _, h := range hosts {
+		if host, _, err := net.SplitHostPort(h); err == nil {
+			h = host
+		}
+		h = "." + strings.ToLower(strings.TrimSuffix(h, "."))
+		for _, d := range namedDomains {
+			if strings.HasSuffix(h, d.domain) {
+				return d.flavour
+			}
+		}
 	}
 	return "apache"
+}
+
+// namedDomains are the domains under which services give Kafka's protocol: those of
+// Event Hubs' namespaces in Azure's clouds (public, China, US government), and
+// WarpStream's discovery.
+var namedDomains = []struct{ domain, flavour string }{
+	{".servicebus.windows.net", "azure-event-hubs"},
+	{".servicebus.chinacloudapi.cn", "azure-event-hubs"},
+	{".servicebus.usgovcloudapi.net", "azure-event-hubs"},
+	{".warpstream.com", "warpstream"},
+}
+
+// hosts are the brokers' hosts.
+func (t *topology) hosts() []string {
+	out := make([]string, 0, len(t.brokers))
+	for _, b := range t.brokers {
+		out = append(out, b.Host)
+	}
+	return out
 }
 
 // olderThan38 reads an override like "3.7.2".

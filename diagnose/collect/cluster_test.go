@@ -60,8 +60,34 @@ func TestVersionOverrideWins(t *testing.T) {
 			t.Errorf("%s: %+v", version, c)
 		}
 	}
-	if got := flavourOf("redpanda.5f0b"); got != "redpanda" {
-		t.Errorf("flavour %s", got)
+}
+
+// What is certain by the cluster id or a host's domain is recognised, and nothing
+// that only looks like it.
+func TestFlavourIsTold(t *testing.T) {
+	for _, c := range []struct {
+		id    string
+		hosts []string
+		want  string
+	}{
+		{"redpanda.5f0b", nil, "redpanda"},
+		{"vci_7695dba1_efaa", []string{"10.0.0.7"}, "warpstream"},
+		{"", []string{"orders.servicebus.windows.net:9093"}, "azure-event-hubs"},
+		{"x", []string{"10.0.0.1", "ORDERS.servicebus.Windows.net."}, "azure-event-hubs"},
+		{"x", []string{"orders.servicebus.chinacloudapi.cn"}, "azure-event-hubs"},
+		{"x", []string{"api-1.kafka.discoveryv2.prod-z.us-east-1.warpstream.com:9092"}, "warpstream"},
+		{"MkU3OEVBNTcwNTJENDM2Qg", []string{"kafka-1:9092", "10.0.0.1", "[::1]:9092"}, "apache"},
+		{"", []string{"servicebus.windows.net.example.com", "notwarpstream.com", "warpstream:9092", "automq-0:9092"}, "apache"},
+		{"", nil, "apache"},
+	} {
+		if got := flavourOf(c.id, c.hosts); got != c.want {
+			t.Errorf("%q %q: %s, want %s", c.id, c.hosts, got, c.want)
+		}
+	}
+	k := &Kafka{seeds: []string{"orders.servicebus.windows.net:9093"}}
+	c := k.fillCluster(&topology{brokers: []BrokerInfo{{ID: 0, Host: "10.0.0.1"}}}, clusterFacts{}, diagnose.Reading{Status: diagnose.StatusOK})
+	if c.Flavour != "azure-event-hubs" {
+		t.Errorf("by its bootstrap server: %s", c.Flavour)
 	}
 }
 

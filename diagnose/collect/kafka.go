@@ -30,6 +30,8 @@ type Kafka struct {
 	c       *readkafka.Client
 	version string
 	flavour string
+	// seeds are the bootstrap servers, host:port.
+	seeds []string
 }
 
 // NewKafka checks the configuration and prepares the client; it does not
@@ -44,7 +46,7 @@ func NewKafkaWith(cfg KafkaConfig, log *slog.Logger, o KafkaOptions) (*Kafka, er
 	if err != nil {
 		return nil, err
 	}
-	return &Kafka{c: c, version: cfg.Version, flavour: strings.ToLower(cfg.Flavour)}, nil
+	return &Kafka{c: c, version: cfg.Version, flavour: strings.ToLower(cfg.Flavour), seeds: cfg.BootstrapServers}, nil
 }
 
 // Close ends all connections.

@@ -46,13 +46,19 @@ var (
 		"instance id", `instance id:? ([\w.-]+)`,
 		"group instance id Optional[", `group instance id Optional\[([^\]]+)\]`,
 	)
+	// A broker's id stands alone: what follows "broker:" without a space is a port,
+	// and 10 of "broker 10.0.0.7:9092" or "node 7-a" is part of an address or a name.
 	nodeForms = forms(
-		"ode ", `\b[nN]ode (\d+)`, "node=", `\bnode=(\d+)`, "roker", `\b[bB]roker[:=]? ?(\d+)\b`,
-		"Server id=", `(?:Broker|Kafka)Server id=(\d+)`, "nodeId=", `nodeId=(\d+)`,
+		"ode ", `\b[nN]ode #?(\d+)`+alone, "node=", `\bnode=(\d+)`+alone,
+		"roker", `\b[bB]roker(?:[:=]? #?|=)(\d+)`+alone,
+		"Server id=", `(?:Broker|Kafka)Server id=(\d+)`+alone, "nodeId=", `nodeId=(\d+)`+alone,
 	)
 	levels  = regexp.MustCompile(`\b(TRACE|DEBUG|INFO|WARN|WARNING|ERROR|FATAL)\b`)
 	sources = regexp.MustCompile(`\(([\w.$]+(?:Logging\.scala|\w):\d+)\)|\b([\w./]+\.go:\d+)|\b([A-Z]\w+:\d+) - `)
 )
+
+// alone follows a number that no letter, host or port goes on with.
+const alone = `(?:[.:-]*[^\w.:-]|[.:-]*$)`
 
 // form is a way to name something: the pattern is tried only where its word
 // occurs, since most lines hold few of them.

@@ -14,8 +14,10 @@ type record struct {
 	text  string
 	at    time.Time
 	level string
-	// stack holds further lines of the same record.
+	// stack holds further lines of the same record; head is the record's text for
+	// one of them.
 	stack []string
+	head  string
 }
 
 // The fields of JSON records, by what they hold. Loggers: logstash-logback, ECS,

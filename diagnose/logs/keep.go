@@ -9,7 +9,10 @@ import (
 
 // keeper counts lines that mean the same as one finding.
 type keeper struct {
-	most    int
+	most int
+	// group has room for as many again.
+	group   string
+	asked   int
 	index   map[string]int
 	all     []diagnose.LogFinding
 	dropped int64
@@ -36,9 +39,13 @@ func (k *keeper) add(f diagnose.LogFinding) *diagnose.LogFinding {
 	id := key(f)
 	i, ok := k.index[id]
 	if !ok {
-		if len(k.all) >= k.most {
+		mine := k.group != "" && f.Group == k.group
+		if mine && k.asked >= k.most || !mine && len(k.all)-k.asked >= k.most {
 			k.dropped++
 			return nil
+		}
+		if mine {
+			k.asked++
 		}
 		k.index[id] = len(k.all)
 		k.all = append(k.all, f)

@@ -28,6 +28,9 @@ type Options struct {
 	// MaxFindings bounds the findings, 500 by default; lines beyond are counted
 	// as dropped.
 	MaxFindings int
+	// Group has as many findings of its own, however many groups are named before
+	// it; "" for none.
+	Group string
 }
 
 func (o Options) withDefaults() Options {
@@ -84,15 +87,17 @@ type Reader struct {
 	lastAt   time.Time
 	// head is the beginning of the last line that may carry a stamp and was not
 	// recognised: a stack trace below it has its time.
-	head    [96]byte
-	headLen int
-	openFor string
+	head     [160]byte
+	headLen  int
+	headLine int64
+	openFor  string
+	groups   groups
 }
 
 // NewReader returns a reader with nothing read.
 func NewReader(o Options) *Reader {
 	o = o.withDefaults()
-	return &Reader{o: o, table: known(), clock: clockOf{now: o.Now}, kept: keeper{most: o.MaxFindings}, ends: map[int]int{}}
+	return &Reader{o: o, table: known(), clock: clockOf{now: o.Now}, kept: keeper{most: o.MaxFindings, group: o.Group}, ends: map[int]int{}}
 }
 
 // Add reads one input to its end.
@@ -121,8 +126,9 @@ func (r *Reader) Add(in io.Reader) error {
 
 // Text is what was found so far.
 func (r *Reader) Text() diagnose.LogText {
-	t := diagnose.LogText{Lines: r.lines, Bytes: r.bytes, Recognised: r.found}
+	t := diagnose.LogText{Lines: r.lines, Bytes: r.bytes, Recognised: r.found, Groups: int64(len(r.groups.named))}
 	r.kept.into(&t)
+	r.groups.only(t.Findings)
 	e := diagnose.Evidence{LogText: t}.Sorted()
 	return e.LogText
 }
@@ -136,6 +142,9 @@ var openMember = regexp.MustCompile(`Group member \(([^,)]+),.*\):\s*$`)
 func (r *Reader) line(raw []byte) {
 	r.lines++
 	defer r.remember(raw)
+	if bytes.Contains(raw, []byte("groupId=")) {
+		r.groups.hear(unwrap(cleaned(raw), 0).text, r.lines)
+	}
 	if !r.table.matcher.any(raw) {
 		if bytes.Contains(raw, []byte("Group member (")) {
 			if m := openMember.FindStringSubmatch(cleaned(raw)); m != nil {
@@ -148,7 +157,7 @@ func (r *Reader) line(raw []byte) {
 	rec := unwrap(text, 0)
 	r.record(rec, text)
 	for _, s := range rec.stack {
-		r.record(record{text: s, at: rec.at, level: rec.level}, s)
+		r.record(record{text: s, at: rec.at, level: rec.level, head: rec.text}, s)
 	}
 }
 
@@ -156,7 +165,7 @@ func (r *Reader) line(raw []byte) {
 // stamps do.
 func (r *Reader) remember(raw []byte) {
 	if len(raw) > 0 && (raw[0] >= '0' && raw[0] <= '9' || raw[0] == '[') {
-		r.headLen = copy(r.head[:], raw)
+		r.headLen, r.headLine = copy(r.head[:], raw), r.lines
 	}
 }
 
@@ -194,15 +203,38 @@ func (r *Reader) record(rec record, shown string) {
 	if p.by == brod && f.Group == "" {
 		f.Group = r.openFor
 	}
+	if f.Group == "" && needsGroup(f) {
+		f.Group = r.groupOf(f, rec, goesOn)
+	}
 	r.previous = p.kind
 	if r.outside(f.First) {
 		return
 	}
 	r.found++
+	r.groups.count(f.Group)
 	if x := r.kept.add(f); x != nil {
 		x.Sample, x.Source = cut(discreet(shown), maxSample), sourceOf(shown)
 		x.Level = strings.ToUpper(cut(cmp.Or(x.Level, levelOf(rec.text)), 10))
 	}
+}
+
+// groupOf is the group that the lines before name for the client or thread of a
+// line that names none. A stack trace is of its record's thread.
+func (r *Reader) groupOf(f diagnose.LogFinding, rec record, goesOn bool) string {
+	if f.Client != "" {
+		return r.groups.of["client "+f.Client]
+	}
+	thread, line := threadOf(rec.text), r.lines
+	switch {
+	case rec.head != "":
+		thread = threadOf(rec.head)
+	case goesOn && thread == "":
+		thread, line = threadOf(cleaned(r.head[:r.headLen])), r.headLine
+	}
+	if line > 0 && r.groups.line == line {
+		return r.groups.last
+	}
+	return r.groups.of["thread "+thread]
 }
 
 // Left is what [Options.From] and [Options.To] left out of recognised lines.

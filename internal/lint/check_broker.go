@@ -48,11 +48,15 @@ func (c *checker) slots(s scope) {
 	case holds == 0:
 		c.add(Error, x, note{check: "fetch-slots", message: fmt.Sprintf("%sthe cache holds no session at all: %d ÷ %d shards = 0 each, so every fetch is a full one", since, n, sizing.Shards), fix: slotsKey + "=1000 or more, a multiple of 8", source: source})
 		return
-	case holds < n:
+	case holds < n && n >= sizing.DefaultSlots:
 		c.add(Warning, x, note{check: "fetch-slots", message: fmt.Sprintf("%s%d slots hold %d sessions: each of %d shards gets %d, the rest is lost", since, n, holds, sizing.Shards, holds/sizing.Shards), fix: fmt.Sprintf("%s=%d", slotsKey, roundUp8(n)), source: source})
 	}
 	if n < sizing.DefaultSlots {
-		c.add(Warning, x, note{check: "fetch-slots", message: fmt.Sprintf("%d is below the default of 1,000. One consumer needs a slot on each broker it fetches from, and %s of heap is all that 1,000 cost at %d partitions each", n, heap(sizing.DefaultSlots), sizing.PartitionsAssumed), fix: "delete the line", source: "measured: 270 B a session and 97 B a cached partition"})
+		rest := ""
+		if holds < n {
+			rest = fmt.Sprintf(", and %sholds %d sessions: each of %d shards gets %d", since, holds, sizing.Shards, holds/sizing.Shards)
+		}
+		c.add(Warning, x, note{check: "fetch-slots", message: fmt.Sprintf("%d is below the default of 1,000%s. One consumer needs a slot on each broker it fetches from, and %s of heap is all that 1,000 cost at %d partitions each", n, rest, heap(sizing.DefaultSlots), sizing.PartitionsAssumed), fix: "delete the line", source: "measured: 270 B a session and 97 B a cached partition"})
 	}
 	if n > sizing.DefaultSlots {
 		more := ""

@@ -106,6 +106,12 @@ func (c *checker) unknown(s *setting) {
 		return
 	}
 	n := note{check: "unknown-key", message: effect}
+	if s.bare {
+		n.message = "it does nothing here: of Kafka's keys Spring reads only those under spring.kafka"
+		n.fix = fmt.Sprintf("%s=…; if code of yours reads it, say --allow '%s'", springPath(springLabel(s.name), s.name), s.Key)
+		c.add(sev, s, n)
+		return
+	}
 	if s.misplaced {
 		n.message, n.fix = "Spring has no such key and ignores it", "did you mean spring.kafka."+strings.TrimPrefix(s.scope+".", ".")+"properties."+s.name+"?"
 		c.add(sev, s, n)

@@ -114,6 +114,7 @@ func Check(d *Doc, o Options) []Finding {
 		c.broker()
 	}
 	for _, s := range d.scopes() {
+		c.scope = s
 		if s.label != "producer" {
 			c.consumer(s)
 		}
@@ -132,6 +133,8 @@ type checker struct {
 	doc *Doc
 	o   Options
 	out []Finding
+	// scope is the client that is looked at.
+	scope scope
 	// typos counts the keys that a near one was looked for.
 	typos int
 }
@@ -143,9 +146,15 @@ func (c *checker) add(sev Severity, s *setting, n note) {
 	if s != nil && s.inherited {
 		return
 	}
+	if c.doc.Kind == Spring && c.scope.label != "" {
+		n.fix = c.scope.inSpring(n.fix)
+	}
 	f := Finding{
 		File: c.doc.Name, Part: playbooks.Clean(c.doc.Part, 200), Severity: sev, Check: n.check, Message: playbooks.Clean(n.message, 700),
-		Fix: playbooks.Clean(n.fix, 300), Source: n.source,
+		Fix: playbooks.Clean(n.fix, 400), Source: n.source,
+	}
+	if c.doc.Line > 0 {
+		f.Line, f.Column = c.doc.Line, 1 // the part, where no key is meant
 	}
 	if s != nil {
 		f.Line, f.Column, f.Key = s.Line, s.Column, playbooks.Clean(s.Key, 200)
@@ -153,5 +162,22 @@ func (c *checker) add(sev Severity, s *setting, n note) {
 	c.out = append(c.out, f)
 }
 
-// millis writes a time in milliseconds the way one says it.
-func millis(n int64) string { return playbooks.Seconds(float64(n) / 1000) }
+// millis writes a time in milliseconds the way one says it, where that is the same
+// number: 1800001 ms is not "30 min".
+func millis(n int64) string {
+	unit := int64(100) // what Seconds rounds to
+	switch abs := max(n, -n); {
+	case abs < 1000:
+		unit = 1
+	case abs >= 48*3600_000:
+		unit = 3600_000
+	case abs >= 3600_000:
+		unit = 60_000
+	case abs >= 59_950:
+		unit = 1000
+	}
+	if n%unit != 0 {
+		return fmt.Sprintf("%d ms", n)
+	}
+	return playbooks.Seconds(float64(n) / 1000)
+}

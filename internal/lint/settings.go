@@ -19,8 +19,9 @@ type setting struct {
 	scope string
 	// foreign says that the key is not Kafka's at all (other keys of Spring).
 	foreign bool
-	// misplaced says that it is Kafka's key where Spring does not look for it.
-	misplaced bool
+	// misplaced says that it is Kafka's key where Spring does not look for it, bare
+	// that nothing of Spring's stands before it.
+	misplaced, bare bool
 	// inherited says that it stands in another document of the file, where it is
 	// checked.
 	inherited bool
@@ -78,6 +79,9 @@ func (s *setting) spring() {
 		if m := springDotted.FindStringSubmatch(s.Key); m != nil && known(Spring.roles(), m[2]) {
 			s.scope, s.name, s.foreign, s.misplaced = m[1], m[2], false, true
 		}
+		if bareKey(s.Key) {
+			s.foreign, s.misplaced, s.bare = false, true, true
+		}
 		return
 	}
 	s.scope = m[1]
@@ -87,6 +91,58 @@ func (s *setting) spring() {
 	}
 	name, ok := springNames[strings.ToLower(strings.ReplaceAll(m[3], "-", ""))]
 	s.name, s.foreign, s.duration = name, !ok, strings.HasSuffix(name, ".ms")
+}
+
+// bareKey says that a key is Kafka's own, as a .properties file of a client has it.
+func bareKey(name string) bool { return strings.Contains(name, ".") && known(Spring.roles(), name) }
+
+// springOwn are the keys that Spring Boot has long had names for, in its spelling.
+var springOwn = map[string]string{
+	"auto.offset.reset": "auto-offset-reset", "enable.auto.commit": "enable-auto-commit", "auto.commit.interval.ms": "auto-commit-interval",
+	"fetch.max.wait.ms": "fetch-max-wait", "heartbeat.interval.ms": "heartbeat-interval", "max.poll.records": "max-poll-records",
+	"group.id": "group-id", "client.id": "client-id",
+}
+
+// springPath is where Spring looks for Kafka's key of a consumer or producer; of
+// either when label is empty.
+func springPath(label, name string) string {
+	at := strings.TrimSuffix("spring.kafka."+label, ".")
+	if own, ok := springOwn[name]; ok && label == "consumer" {
+		return at + "." + own
+	}
+	return at + ".properties." + name
+}
+
+// springLabel is the client that a key is of, empty when several have it.
+func springLabel(name string) string {
+	consumer, producer, admin := known([]string{"consumer"}, name), known([]string{"producer"}, name), known([]string{"admin"}, name)
+	switch {
+	case consumer && !producer && !admin:
+		return "consumer"
+	case producer && !consumer && !admin:
+		return "producer"
+	default:
+		return ""
+	}
+}
+
+// assigned is a key that a text says to set.
+var assigned = regexp.MustCompile(`[a-z]+(?:\.[a-z]+)+=`)
+
+// inSpring names the keys that a fix sets as the file does, or where Spring looks
+// for them: Kafka's own would do nothing.
+func (s scope) inSpring(fix string) string {
+	return assigned.ReplaceAllStringFunc(fix, func(m string) string {
+		name := strings.TrimSuffix(m, "=")
+		switch x := s.set[name]; {
+		case x != nil:
+			return x.Key + "="
+		case known(Spring.roles(), name):
+			return springPath(s.label, name) + "="
+		default:
+			return m
+		}
+	})
 }
 
 // listener drops listener.name.NAME. and a SASL mechanism behind it.

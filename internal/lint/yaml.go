@@ -168,12 +168,14 @@ type pair struct {
 // tree reads the nodes of one document within bounds.
 type tree struct {
 	anchors map[string][]*ast.AnchorNode
-	seen    int
-	err     error
+	// lent are the anchors that a merge key (<<) takes over.
+	lent map[*ast.AnchorNode]bool
+	seen int
+	err  error
 }
 
 func newTree(root ast.Node) *tree {
-	t := &tree{anchors: map[string][]*ast.AnchorNode{}}
+	t := &tree{anchors: map[string][]*ast.AnchorNode{}, lent: map[*ast.AnchorNode]bool{}}
 	ast.Walk(&anchorWalk{t: t}, root)
 	return t
 }
@@ -196,6 +198,10 @@ func (w *anchorWalk) Visit(n ast.Node) ast.Visitor {
 		name := x.Name.GetToken().Value
 		w.t.anchors[name] = append(w.t.anchors[name], x)
 		return &anchorWalk{t: w.t, within: append(slices.Clip(w.within), x)}
+	case *ast.MappingValueNode:
+		if _, merge := x.Key.(*ast.MergeKeyNode); merge {
+			w.t.lend(x.Value)
+		}
 	case *ast.AliasNode:
 		if x.Value == nil {
 			return w
@@ -209,6 +215,23 @@ func (w *anchorWalk) Visit(n ast.Node) ast.Visitor {
 		}
 	}
 	return w
+}
+
+// lend notes the anchors behind a merge key.
+func (t *tree) lend(n ast.Node) {
+	switch x := n.(type) {
+	case *ast.SequenceNode:
+		for _, v := range x.Values {
+			t.lend(v)
+		}
+	case *ast.AliasNode:
+		if x.Value == nil {
+			return
+		}
+		if all := t.anchors[x.Value.GetToken().Value]; len(all) > 0 {
+			t.lent[all[len(all)-1]] = true
+		}
+	}
 }
 
 // resolve follows anchors, aliases and tags to what they stand for; nil when it

@@ -71,6 +71,8 @@ type object struct {
 	line    int
 	before  int
 	version Version
+	// isSpring says that it holds spring.kafka.….
+	isSpring bool
 }
 
 // place is where a resource of an operator has settings.
@@ -226,12 +228,14 @@ func (o *object) skip(part, why string) {
 // spring reads spring.kafka.… of an application.yml. A document for a profile
 // stands on those for all.
 func (o *object) spring() {
-	var own []properties.Entry
+	var own, bare []properties.Entry
 	profile := ""
 	for _, e := range o.flat(o.root, "", 0) {
 		switch {
 		case strings.HasPrefix(e.Key, "spring.kafka."):
 			own = append(own, e)
+		case bareKey(e.Key):
+			bare = append(bare, e)
 		case e.Key == "spring.config.activate.on-profile", e.Key == "spring.profiles":
 			profile = e.Value
 		}
@@ -239,6 +243,7 @@ func (o *object) spring() {
 	if len(own) == 0 {
 		return
 	}
+	own, o.isSpring = append(own, bare...), true
 	label := "spring.kafka"
 	if profile != "" {
 		label += ", profile " + profile
@@ -275,6 +280,9 @@ func (o *object) search(n ast.Node, label string, depth int) {
 		if label == "" && (p.key == "spring" || p.key == "spring.kafka" || strings.HasPrefix(p.key, "spring.kafka.")) {
 			continue // read as Spring's
 		}
+		if label == "" && o.isSpring && bareKey(p.key) {
+			continue // told there
+		}
 		s, scalar := o.t.scalar(p.value)
 		switch {
 		case !scalar:
@@ -287,7 +295,12 @@ func (o *object) search(n ast.Node, label string, depth int) {
 			sure = sure || strings.Contains(p.key, ".") && knownAnywhere(p.key)
 		}
 	}
-	if sure {
+	block, anchored := n.(*ast.AnchorNode)
+	switch {
+	case !sure:
+	case anchored && o.t.lent[block] && !namesClient(found):
+		o.skip(o.name+" "+label, "a block for others: it is checked where they take it over")
+	default:
 		kind, err := tellEntries(found)
 		if o.f.kind != "" {
 			kind, err = o.f.kind, nil
@@ -302,6 +315,19 @@ func (o *object) search(n ast.Node, label string, depth int) {
 	for i, x := range o.t.items(n) {
 		o.search(x, fmt.Sprintf("%s[%d]", label, i), depth+1)
 	}
+}
+
+// namesClient says that settings are a client's of their own: they say who it is, or
+// where it connects to.
+func namesClient(in []properties.Entry) bool {
+	return slices.ContainsFunc(in, func(e properties.Entry) bool {
+		switch e.Key {
+		case "group.id", "client.id", "application.id", "bootstrap.servers":
+			return true
+		default:
+			return false
+		}
+	})
 }
 
 // settingWord is a key of Kafka without a dot that stands among dotted ones.

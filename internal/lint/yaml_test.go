@@ -90,6 +90,18 @@ func TestYAML(t *testing.T) {
 			[]string{"5:5 warning heartbeat-ratio", "11:8 error bad-value", "13:3 error fetch-slots"},
 		},
 		{
+			"a block that is there for others",
+			"x-kafka: &k\n  session.timeout.ms: 30000\n  heartbeat.interval.ms: 15000\norders:\n  <<: *k\n  group.id: orders\nbilling:\n  <<: [*k]\n  group.id: billing\n  heartbeat.interval.ms: 1000\n",
+			[]string{"document in line 1 x-kafka: a block for others: it is checked where they take it over", "document in line 1 orders (java)", "document in line 1 billing (java)"},
+			[]string{"3:3 warning heartbeat-ratio"},
+		},
+		{
+			"Kafka's keys beside Spring's",
+			"spring:\n  kafka.consumer.group-id: g\nmax.poll.records: 0\nsession:\n  timeout.ms: 5\nother:\n  max.poll.records: 0\n",
+			[]string{"document in line 1 spring.kafka (spring)", "document in line 1 other (java)"},
+			[]string{"3:1 warning unknown-key", "5:3 warning unknown-key", "7:3 error bad-value"},
+		},
+		{
 			"a list from kubectl, with what is not read",
 			"apiVersion: v1\nkind: List\nitems:\n  - apiVersion: kafka.strimzi.io/v1\n    kind: KafkaTopic\n    metadata: {name: t}\n  - apiVersion: v1\n    kind: Secret\n    metadata: {name: s}\n    data: {a.properties: Zm9v}\n  - apiVersion: kafka.strimzi.io/v1\n    kind: Kafka\n    metadata: {name: k}\n    spec: {kafka: {config: {num.partitions: x}}}\n  - apiVersion: apps/v1\n    kind: Deployment\n    metadata: {name: d}\n",
 			[]string{"KafkaTopic t: a KafkaTopic has no settings of clients or brokers", "Secret s: what a Secret holds is encoded, and not read", "Kafka k spec.kafka.config (broker)", "Deployment d: no Kafka settings in it"},
@@ -194,4 +206,16 @@ func FuzzYAML(f *testing.F) {
 			}
 		}
 	})
+}
+
+// What is said of a part without a key of its own stands where the part begins.
+func TestAdviceHasALine(t *testing.T) {
+	docs, err := ParseAll("f.yaml", []byte("a:\n  config:\n    bootstrap.servers: a:1\n"), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := Check(docs[0], Options{PerRecord: 50 * time.Millisecond})
+	if len(got) != 1 || got[0].Line != 3 || got[0].Column != 1 {
+		t.Errorf("%+v", got)
+	}
 }

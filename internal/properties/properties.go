@@ -5,8 +5,8 @@
 // library (magiconair/properties 1.18) keeps no positions, expands ${…}, and
 // forgets the first of two equal keys. The syntax is that of
 // java.util.Properties.load as its documentation states it, checked against
-// Java 17 (testdata/java.tsv). Text is UTF-8; Kafka's own loader reads
-// Latin-1, which is the same for the ASCII that keys and numbers are.
+// Java 17 (testdata/java.tsv). Text is UTF-8, and Latin-1 where it is not: Kafka's
+// own loader, java.util.Properties from a stream, reads nothing else.
 package properties
 
 import (
@@ -59,7 +59,7 @@ type char struct {
 
 // ParseJava reads a Java .properties file.
 func ParseJava(data []byte) ([]Entry, error) {
-	lines, err := Lines(data)
+	lines, err := Lines(fromLatin1(data))
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +93,7 @@ func ParseJava(data []byte) ([]Entry, error) {
 // librdkafka do: nothing is escaped, and spaces around key and value go away.
 // Lines such as [default] name a section.
 func ParsePlain(data []byte) ([]Entry, error) {
-	lines, err := Lines(data)
+	lines, err := Lines(fromLatin1(data))
 	if err != nil {
 		return nil, err
 	}
@@ -123,6 +123,19 @@ func ParsePlain(data []byte) ([]Entry, error) {
 		}
 	}
 	return out, nil
+}
+
+// fromLatin1 makes UTF-8 of a text that is none: every byte is a character of
+// ISO 8859-1. What is too large to be read stays as it is.
+func fromLatin1(data []byte) []byte {
+	if len(data) > MaxBytes || utf8.Valid(data) {
+		return data
+	}
+	out := make([]byte, 0, len(data)+len(data)/8)
+	for _, b := range data {
+		out = utf8.AppendRune(out, rune(b))
+	}
+	return out
 }
 
 // Lines checks that the bytes are the text of a configuration file and cuts it

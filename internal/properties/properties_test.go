@@ -85,8 +85,8 @@ func TestBadInputSaysWhere(t *testing.T) {
 		line       int
 		want       string
 	}{
-		{"latin-1", "a=1\nb=\xe9t\xe9\n", false, 2, "is not UTF-8"},
-		{"binary", "\x1f\x8b\x00", false, 1, "UTF-8"},
+		{"binary", "\x1f\x8b\x00", false, 1, "NUL byte"},
+		{"UTF-16", "\xff\xfea\x00=\x001\x00", false, 1, "NUL byte"},
 		{"nul", "a=\x00", false, 1, "NUL"},
 		{"long line", "a=1\nb=" + strings.Repeat("x", MaxLine), false, 2, "longer than 64 kB"},
 		{"large file", strings.Repeat("a=1\n", MaxBytes), false, 0, "larger than 1024 kB"},
@@ -128,4 +128,18 @@ func FuzzParse(f *testing.F) {
 			}
 		}
 	})
+}
+
+// What is no UTF-8 is Latin-1, as java.util.Properties reads a stream; columns count
+// characters there too.
+func TestLatin1(t *testing.T) {
+	for _, parse := range []func([]byte) ([]Entry, error){ParseJava, ParsePlain} {
+		got, err := parse([]byte("# f\xfcr\nclient.id=\xe9t\xe9\n"))
+		if err != nil || len(got) != 1 || got[0].Value != "été" || got[0].ValueLine != 2 || got[0].ValueColumn != 11 {
+			t.Errorf("%+v, %v", got, err)
+		}
+		if got, err = parse([]byte("a=été\n")); err != nil || got[0].Value != "été" {
+			t.Errorf("UTF-8: %+v, %v", got, err)
+		}
+	}
 }

@@ -70,7 +70,7 @@ type Degraded struct {
 }
 
 // BaseScore is a baseline on the same cases. It knows no doubt: every wrong
-// answer is a wrong step.
+// answer is a wrong step, and counts as wrong and confirmed.
 type BaseScore struct {
 	Name string `json:"name"`
 	Figures

@@ -65,8 +65,11 @@ func (s *Scorer) Report() Report {
 		f := figures(all)
 		recorded, _ := split(all, func(j Judgement) bool { return j.Recorded })
 		known, _ := split(all, func(j Judgement) bool { return slices.Contains(b.Knows, j.Truth) })
+		f.WrongConfirmedShare = share2(1-f.Accuracy, 1)
+		sure := figures(recorded)
+		sure.WrongConfirmedShare = share2(1-sure.Accuracy, 1)
 		r.Baselines = append(r.Baselines, BaseScore{
-			Name: b.Name, Figures: f, Wrong: share2(1-f.Accuracy, 1), Known: figures(known).Accuracy, Recorded: figures(recorded),
+			Name: b.Name, Figures: f, Wrong: share2(1-f.Accuracy, 1), Known: figures(known).Accuracy, Recorded: sure,
 		})
 	}
 	return r

@@ -57,8 +57,6 @@ func New(slots, shards int, random *rand.Rand) *Cache {
 	return &Cache{shards: make([][]*session, shards), perShard: slots / shards, byID: map[int64]*session{}, random: random}
 }
 
-// Capacity is the number of sessions that it can hold.
-func (c *Cache) Capacity() int { return c.perShard * len(c.shards) }
 
 // Sessions counts the cached sessions, used or not.
 func (c *Cache) Sessions() int { return len(c.byID) }

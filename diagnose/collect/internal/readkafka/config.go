@@ -30,7 +30,8 @@ type Config struct {
 	// "3.9". For managed services whose answers mislead.
 	Version string `yaml:"version"`
 	// Flavour names a Kafka-like system ("redpanda") to which the fetch
-	// session classes do not apply; default "apache".
+	// session classes do not apply; empty = told from the cluster id and the hosts,
+	// "apache" where they say nothing.
 	Flavour string `yaml:"flavour"`
 }
 
