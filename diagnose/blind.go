@@ -7,11 +7,15 @@ import (
 
 // blindSpots lists what could not be read, one entry for each need and status,
 // with the classes that it leaves open. Detail carries the reading's error and
-// hint.
-func (t tally) blindSpots(f *facts) []BlindSpot {
+// hint. What is found somewhere is not left open there, nor does a symptom that a
+// finding explains leave anything open.
+func (t tally) blindSpots(f *facts, found []Finding) []BlindSpot {
 	out := []BlindSpot{}
 	for _, v := range t {
-		open := v.opens()
+		if v.Answer == Yes && !isFound(found, v.rule.Class, v.Subject) {
+			continue
+		}
+		open := slices.DeleteFunc(v.opens(), func(c Class) bool { return isFound(found, c, v.Subject) })
 		if len(open) == 0 {
 			continue
 		}
@@ -24,6 +28,11 @@ func (t tally) blindSpots(f *facts) []BlindSpot {
 	}
 	slices.SortStableFunc(out, func(a, b BlindSpot) int { return strings.Compare(a.Reading, b.Reading) })
 	return out
+}
+
+// isFound says that a class is found at a subject.
+func isFound(found []Finding, c Class, subject string) bool {
+	return slices.ContainsFunc(found, func(f Finding) bool { return f.Class == c && f.Subject == subject })
 }
 
 // opens lists the classes that stay open because of this answer's blind needs.

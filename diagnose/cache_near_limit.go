@@ -85,7 +85,8 @@ func nearLimit(b *brokerFacts, c cache, used float64, how string) Outcome {
 		Answer: Yes, Citations: b.cacheCitations(c),
 		Facts: append(b.cacheFactValues(c), factPercent("used_percent", share), factYes("overflow_visible", how != "full" && how != "over")),
 	}
-	if unseen := b.unseen(SignalEvictions, SignalErrors70); len(unseen) > 0 && how != "over" {
+	unseen := len(b.unseen(SignalEvictions, SignalErrors70)) > 0
+	if unseen {
 		o.Missing = append(o.Missing, "evictions or session errors are not visible")
 		o.Blind = append(o.Blind, NeedBrokerMetrics)
 	}
@@ -94,8 +95,10 @@ func nearLimit(b *brokerFacts, c cache, used float64, how string) Outcome {
 		o.Summary = fmt.Sprintf("Broker %d needs %s of %s session slots (%s). Nothing is wrong yet; the next deploy or broker restart may not fit.", b.ID, count(used), count(c.capacity), percent(share))
 	case "over":
 		o.Summary = fmt.Sprintf("Broker %d needs %s session slots and has %s. What happens to the clients that do not fit is not visible.", b.ID, count(used), count(c.capacity))
-		o.Missing = append(o.Missing, "evictions or session errors are not visible")
-		o.Blind = append(o.Blind, NeedBrokerMetrics)
+		if !unseen {
+			o.Summary = fmt.Sprintf("Broker %d needs %s session slots and has %s. Nobody was evicted so far; what happens to the clients that do not fit is still open.", b.ID, count(used), count(c.capacity))
+			o.Missing = append(o.Missing, "what happens once all clients have come")
+		}
 		o.Alternatives = []Alternative{
 			{Class: CacheThrash, Because: "if sessions are evicted, clients get errors in waves"},
 			{Class: CacheSaturated, Because: "if they are not, newcomers are refused in silence"},

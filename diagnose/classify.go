@@ -35,7 +35,7 @@ func Classify(e Evidence, l Limits) Diagnosis {
 	}
 	return Diagnosis{
 		Schema: SchemaVersion, At: e.At, Target: e.Target,
-		Findings: findings, RuledOut: t.ruledOut(), BlindSpots: t.blindSpots(f),
+		Findings: findings, RuledOut: t.ruledOut(findings), BlindSpots: t.blindSpots(f, findings),
 		NotJudged: []Class{}, Blast: blast(f, findings[0]),
 		NextLookSeconds: nextLook(findings, t),
 	}

@@ -134,7 +134,7 @@ func judgeExportedLag(f *facts, id string, otherwise Outcome) Outcome {
 	members := int(m.last)
 	return Outcome{
 		Answer: Yes,
-		Summary: fmt.Sprintf("Group %s keeps its %s and falls behind, as far as %s shows: lag grew by %s to %s in %s.",
+		Summary: fmt.Sprintf("Group %s keeps its %s and falls behind, as far as %s shows: lag grew by %s, to %s, in %s.",
 			id, plural(members, "member", "members"), by, count(t.growth), plural(t.last.Total, "record", "records"), span(t.span)),
 		Citations: []Citation{
 			x.cite("lag", fmt.Sprintf("%s → %s records in %s (%s)", count(t.first.Total), count(t.last.Total), span(t.span), by)),

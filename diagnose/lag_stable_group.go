@@ -156,7 +156,7 @@ func lagSymptoms(f *facts) []symptom {
 		if !seen || !g.LagReading.Usable() || t.growth < f.l.LagGrowthRecords || falling {
 			continue
 		}
-		words := fmt.Sprintf("lag grew by %s to %s in %s", count(t.growth), plural(t.last.Total, "record", "records"), span(t.span))
+		words := fmt.Sprintf("lag grew by %s, to %s, in %s", count(t.growth), plural(t.last.Total, "record", "records"), span(t.span))
 		s := symptom{
 			Subject:    subjectGroup(g.ID),
 			ByAny:      true,
@@ -258,7 +258,7 @@ func assigned(s GroupSnapshot) int {
 }
 
 func lagSummary(g *Group, t lagTrend, members int) string {
-	s := fmt.Sprintf("Group %s keeps its %s and falls behind: lag grew by %s to %s in %s.",
+	s := fmt.Sprintf("Group %s keeps its %s and falls behind: lag grew by %s, to %s, in %s.",
 		g.ID, plural(members, "member", "members"), count(t.growth), plural(t.last.Total, "record", "records"), span(t.span))
 	produced, consumed, ok := t.rates()
 	switch {

@@ -30,17 +30,22 @@ const (
 	paceRequests = 4
 	// maxSuccessors bounds the members that are measured after a stall.
 	maxSuccessors = 3
+	// A consumer that keeps up has a lag as well: what came since its last commit.
+	// A backlog is more than it does in backlogCommits of them, and in backlogLeast.
+	backlogCommits = 3
+	backlogLeast   = 10 * time.Second
 )
 
 // timePerRecord measures the processing time a record. Commits show it only while
 // the next record was waiting, else they show the producers' pace. Proof of that
-// is a lag above zero, or the client's own word that poll() hardly waits. The
-// stall makes a lag of its own, so whoever works it off is measured as well.
+// is a backlog, or the client's own word that poll() hardly waits. The stall makes
+// a backlog of its own, so whoever works it off is measured as well, until it is
+// gone.
 func (l *loss) timePerRecord() pace {
 	c := l.paceClient()
 	before, ok := l.committed(l.m.ID, l.ownRequests())
 	switch {
-	case ok && l.backlog(before.from, before.to):
+	case ok && l.backlog(before):
 		return pace{perRecord: before.each(), by: "its commits while the group had a backlog"}
 	case ok && c.busy(before.from, before.to):
 		return pace{perRecord: before.each(), by: "its commits while its poll-idle-ratio-avg shows that it had no pause"}
@@ -59,6 +64,7 @@ func (l *loss) timePerRecord() pace {
 type progress struct {
 	from, to time.Time
 	records  int64
+	every    time.Duration // from one commit to the next
 }
 
 func (p progress) each() time.Duration { return p.to.Sub(p.from) / time.Duration(max(1, p.records)) }
@@ -79,6 +85,7 @@ func (l *loss) committed(id string, reqs []int) (progress, bool) {
 		return progress{}, false
 	}
 	p := progress{from: l.commitAt(reqs[0]), to: l.commitAt(reqs[len(reqs)-1])}
+	p.every = p.to.Sub(p.from) / time.Duration(len(reqs)-1)
 	first, last := map[TopicPartition]int64{}, map[TopicPartition]int64{}
 	for i, c := range l.s.g.History.Commits {
 		if l.s.owners[i] != id || c.At.Before(p.from.Add(-sameRequest)) || c.At.After(p.to) {
@@ -96,19 +103,69 @@ func (l *loss) committed(id string, reqs []int) (progress, bool) {
 }
 
 // workedOff measures the member that took over the lost one's partitions, as long
-// as lag was seen.
+// as records of before the drop were left there.
 func (l *loss) workedOff() (progress, bool) {
 	if !l.s.hasRecords() || !l.s.g.LagReading.Usable() {
 		return progress{}, false
 	}
 	end := l.lagUntil()
 	for _, id := range l.successors(end) {
-		reqs := l.s.requests(id, l.by, end)
-		if p, ok := l.committed(id, reqs[:min(len(reqs), 3*paceRequests)]); ok && l.backlog(p.from, p.to) {
-			return p, true
+		first, last := l.held(id, end)
+		reqs := l.s.requests(id, first.Add(-sameRequest), last)
+		for n := min(len(reqs), 3*paceRequests); n >= minRhythm; n-- {
+			if p, ok := l.committed(id, reqs[:n]); ok && l.leftOver(p) {
+				return p, true
+			}
 		}
 	}
 	return progress{}, false
+}
+
+// held bounds the span in which a successor is known to hold the lost one's
+// partitions: its first and last commit on them after the drop.
+func (l *loss) held(id string, end time.Time) (first, last time.Time) {
+	for _, i := range l.s.owned[id] {
+		c := l.s.g.History.Commits[i]
+		if !c.At.After(l.by) || c.At.After(end) || !slices.Contains(l.m.Partitions, c.TopicPartition) {
+			continue
+		}
+		if first.IsZero() {
+			first = c.At
+		}
+		last = c.At
+	}
+	return first, last
+}
+
+// leftOver says that the records a successor did were there before it began: a look
+// of the stall saw a lag of at least what the whole group has done since.
+func (l *loss) leftOver(p progress) bool {
+	return slices.ContainsFunc(l.s.g.Lag, func(x LagPoint) bool {
+		return x.At.After(l.quietSince()) && !x.At.After(p.from) && x.Total > 0 && x.Total >= l.done(x.At, p.to)
+	})
+}
+
+// done is how far the group's committed offsets moved on in a span, counted from the
+// last commits before it. The history does not hold all commits: a partition without
+// one is taken to move as the others do.
+func (l *loss) done(from, to time.Time) int64 {
+	last, moved := map[TopicPartition]int64{}, map[TopicPartition]int64{}
+	all := map[TopicPartition]bool{}
+	for _, c := range l.s.g.History.Commits {
+		all[c.TopicPartition] = true
+		if c.At.After(to) {
+			continue
+		}
+		if was, ok := last[c.TopicPartition]; ok && c.At.After(from) {
+			moved[c.TopicPartition] += max(0, c.Offset-was)
+		}
+		last[c.TopicPartition] = c.Offset
+	}
+	var n int64
+	for _, m := range moved {
+		n += m
+	}
+	return n * int64(len(all)) / int64(max(1, len(moved)))
 }
 
 // lagUntil is the last look after the drop up to which lag never was zero.
@@ -178,6 +235,7 @@ func (c *Client) idleRatio(from, to time.Time) (high float64, n int) {
 // paceMissing says what stands between the evidence and a time per record.
 func (l *loss) paceMissing(ok bool, before progress, c *Client) string {
 	var why []string
+	seen, least := l.lagAround(before)
 	switch {
 	case !l.sil.known:
 		why = append(why, "its commits are not known")
@@ -185,7 +243,7 @@ func (l *loss) paceMissing(ok bool, before progress, c *Client) string {
 		why = append(why, fmt.Sprintf("it did not commit new records %d times before it fell silent", minRhythm))
 	case !l.s.g.LagReading.Usable():
 		why = append(why, "the group's lag at that time was not read, so its commits may show the producers' pace")
-	case l.lagFree(before.from, before.to):
+	case seen > 0 && least < max(1, l.keepsUpWith(before)):
 		why = append(why, "the group had no backlog, so its commits show the producers' pace")
 	default:
 		why = append(why, "lag was not looked at twice while it committed, so its commits may show the producers' pace")
@@ -202,24 +260,59 @@ func (l *loss) paceMissing(ok bool, before progress, c *Client) string {
 	return strings.Join(why, "; ")
 }
 
-// lagFree says that a look before or in a span saw no lag.
-func (l *loss) lagFree(from, to time.Time) bool {
-	return slices.ContainsFunc(l.s.g.Lag, func(p LagPoint) bool {
-		return p.Total <= 0 && !p.At.Before(from.Add(-time.Minute)) && !p.At.After(to)
-	})
+// backlog says that there was more to do, before and in a span, than a consumer
+// that keeps up leaves between two commits: in two looks at least. Later looks do
+// not count: the stall makes a lag of its own.
+func (l *loss) backlog(p progress) bool {
+	seen, least := l.lagAround(p)
+	return seen >= 2 && least >= max(1, l.keepsUpWith(p))
 }
 
-// backlog says that the group's lag was above zero before and in a span, in two
-// looks at least. Later looks do not count: the stall makes a lag of its own.
-func (l *loss) backlog(from, to time.Time) bool {
-	if !l.s.g.LagReading.Usable() || l.lagFree(from, to) {
-		return false
+// lagAround is the number of looks before and in a span, and the least lag of them.
+func (l *loss) lagAround(p progress) (seen int, least int64) {
+	if !l.s.g.LagReading.Usable() {
+		return 0, 0
 	}
-	seen := 0
-	for _, p := range l.s.g.Lag {
-		if !p.At.Before(from.Add(-time.Minute)) && !p.At.After(to) {
-			seen++
+	for _, x := range l.s.g.Lag {
+		if x.At.Before(p.from.Add(-time.Minute)) || x.At.After(p.to) {
+			continue
+		}
+		if seen == 0 || x.Total < least {
+			least = x.Total
+		}
+		seen++
+	}
+	return seen, least
+}
+
+// keepsUpWith is the lag up to which a group with this pace may have no backlog.
+func (l *loss) keepsUpWith(p progress) int64 {
+	return int64(l.groupRate(p) * max(backlogCommits*p.every, backlogLeast).Seconds())
+}
+
+// groupRate is how many records a second the group does in a span: by its commits,
+// or by the looks at its lag where those show more.
+func (l *loss) groupRate(p progress) float64 {
+	first, last := map[TopicPartition]int64{}, map[TopicPartition]int64{}
+	for _, c := range l.s.g.History.Commits {
+		if c.At.Before(p.from) || c.At.After(p.to) {
+			continue
+		}
+		if _, ok := first[c.TopicPartition]; !ok {
+			first[c.TopicPartition] = c.Offset
+		}
+		last[c.TopicPartition] = c.Offset
+	}
+	var n int64
+	for tp, a := range first {
+		n += max(0, last[tp]-a)
+	}
+	rate := float64(n) / p.to.Sub(p.from).Seconds()
+	for i := 1; i < len(l.s.g.Lag); i++ {
+		a, b := l.s.g.Lag[i-1], l.s.g.Lag[i]
+		if d := b.At.Sub(a.At).Seconds(); d > 0 && !a.At.Before(p.from.Add(-time.Minute)) && !b.At.After(p.to) {
+			rate = max(rate, float64(b.CommittedTotal-a.CommittedTotal)/d)
 		}
 	}
-	return seen >= 2
+	return rate
 }

@@ -2,7 +2,6 @@ package diagnose
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 )
@@ -259,19 +258,27 @@ func (s *groupStory) sinceBurst() int {
 	if !h.Usable() {
 		return 0
 	}
-	first, n := 0, 0
-	for i := 1; i < len(h.Records); i++ {
-		a, b := h.Records[i-1], h.Records[i]
-		if len(b.Members) == 0 || first == i-1 && (len(a.Members) == 0 || b.At.Sub(a.At) <= startBurst) {
-			first = i
-		}
-	}
-	for i := first + 1; i < len(h.Records); i++ {
+	n := 0
+	for i := s.burstEnd() + 1; i < len(h.Records); i++ {
 		if h.Records[i].Generation > h.Records[i-1].Generation {
 			n++
 		}
 	}
 	return n
+}
+
+// burstEnd is the record at which the processes that were started together had
+// come, the first one where there was no such start.
+func (s *groupStory) burstEnd() int {
+	h := s.g.History
+	end := 0
+	for i := 1; i < len(h.Records); i++ {
+		a, b := h.Records[i-1], h.Records[i]
+		if len(b.Members) == 0 || end == i-1 && (len(a.Members) == 0 || b.At.Sub(a.At) <= startBurst) {
+			end = i
+		}
+	}
+	return end
 }
 
 // afterStart is how long after its coordinator's start a group's rebalances
@@ -340,118 +347,4 @@ func (s *groupStory) assignor() string {
 		return s.g.History.Records[n-1].Assignor
 	}
 	return ""
-}
-
-// changes is what differs from one membership to the next.
-type changes struct {
-	kind, words string
-	joined      int
-	cites       []Citation
-}
-
-// changedIn looks for what changed in the window: members that joined, the
-// partitions that were assigned, the assignor.
-func (s *groupStory) changedIn() changes {
-	var c changes
-	var parts []string
-	var kinds []string
-	for i, x := range s.seen {
-		if i > 0 && x.from.After(s.f.from()) {
-			c.joined += len(s.fresh[i])
-			if len(s.fresh[i]) > 0 && len(c.cites) == 0 {
-				c.cites = append(c.cites, cite(x.path, plural(len(s.fresh[i]), "member", "members")+" more at "+clock(x.from), x.reading))
-			}
-		}
-	}
-	if c.joined > 0 {
-		kinds, parts = append(kinds, "scaling"), append(parts, plural(c.joined, "member joined", "members joined"))
-	}
-	if words, at := s.partitionsChanged(); words != "" {
-		kinds, parts = append(kinds, "metadata"), append(parts, words)
-		c.cites = append(c.cites, at)
-	}
-	if words, at := s.assignorChanged(); words != "" {
-		kinds, parts = append(kinds, "assignor"), append(parts, words)
-		c.cites = append(c.cites, at)
-	}
-	if len(kinds) == 0 {
-		c.kind, c.words = "unknown", "the members, topics and partitions stayed the same, so a client asks for them (a changing subscription, enforceRebalance, or a topic pattern)"
-		if !s.baselineKnown() {
-			c.words = "no change of members, topics or partitions is visible, so a client may ask for them (a changing subscription, enforceRebalance, or a topic pattern)"
-		}
-		return c
-	}
-	c.kind, c.words = kinds[0], strings.Join(parts, ", ")
-	return c
-}
-
-// partitionsChanged compares the partitions that settled memberships hold.
-func (s *groupStory) partitionsChanged() (string, Citation) {
-	h := s.g.History
-	if !h.Usable() {
-		return "", Citation{}
-	}
-	var before map[string]int
-	for i, r := range h.Records {
-		if len(r.Members) == 0 || r.At.After(s.f.at()) {
-			continue
-		}
-		now := topicSizes(r.Members)
-		if before != nil && r.At.After(s.f.from()) {
-			if words := sizesChanged(before, now); words != "" {
-				return words, cite(groupPath(s.g.ID, fmt.Sprintf("history.records[%d]", i)), words+" at "+clock(r.At), h.Reading)
-			}
-		}
-		before = now
-	}
-	return "", Citation{}
-}
-
-func topicSizes(ms []RecordMember) map[string]int {
-	out := map[string]int{}
-	for _, m := range ms {
-		for _, p := range m.Partitions {
-			out[p.Topic]++
-		}
-	}
-	return out
-}
-
-func sizesChanged(a, b map[string]int) string {
-	var topics []string
-	for t := range b {
-		topics = append(topics, t)
-	}
-	for t := range a {
-		topics = append(topics, t)
-	}
-	topics = unique(topics)
-	i := slices.IndexFunc(topics, func(t string) bool { return a[t] != b[t] })
-	if i < 0 || len(a) == 0 || len(b) == 0 {
-		return ""
-	}
-	t := topics[i]
-	switch {
-	case a[t] == 0:
-		return "topic " + t + " came into the subscription"
-	case b[t] == 0:
-		return "topic " + t + " left the subscription"
-	default:
-		return fmt.Sprintf("topic %s went from %d to %d assigned partitions", t, a[t], b[t])
-	}
-}
-
-func (s *groupStory) assignorChanged() (string, Citation) {
-	h := s.g.History
-	if !h.Usable() {
-		return "", Citation{}
-	}
-	for i := 1; i < len(h.Records); i++ {
-		a, b := h.Records[i-1], h.Records[i]
-		if b.At.After(s.f.from()) && a.Assignor != "" && b.Assignor != "" && a.Assignor != b.Assignor {
-			words := "the assignor changed from " + a.Assignor + " to " + b.Assignor
-			return words, cite(groupPath(s.g.ID, fmt.Sprintf("history.records[%d]", i)), words, h.Reading)
-		}
-	}
-	return "", Citation{}
 }

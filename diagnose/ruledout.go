@@ -9,15 +9,23 @@ import (
 const maxReasons = 3
 
 // ruledOut lists the classes that every subject's observation excludes, one
-// entry a class.
-func (t tally) ruledOut() []RuledOut {
+// entry a class. What a finding may be as well is not among them: it speaks of
+// something that was not looked at.
+func (t tally) ruledOut(found []Finding) []RuledOut {
 	out := []RuledOut{}
 	for _, c := range t.classes() {
+		if slices.ContainsFunc(found, func(f Finding) bool { return f.mayBe(c) }) {
+			continue
+		}
 		if because, ok := t.excluded(c); ok {
 			out = append(out, RuledOut{Class: c, Because: because})
 		}
 	}
 	return out
+}
+
+func (f Finding) mayBe(c Class) bool {
+	return slices.ContainsFunc(f.Alternatives, func(a Alternative) bool { return a.Class == c })
 }
 
 // classes lists the classes that answered, in the order of the rules.

@@ -23,7 +23,7 @@ func strayCommitsRule() Rule {
 		Explains: nil,
 		Provides: []FactSpec{
 			{Name: "refused", Unit: UnitCount, Meaning: "refused commits in the window, one per partition"},
-			{Name: "per_minute", Unit: UnitCount, Meaning: "refused commits a minute"},
+			{Name: "per_minute", Unit: UnitCount, Meaning: "refused commits a minute; not said of less than a minute", Optional: true},
 			{Name: "first_at", Unit: UnitTime, Meaning: "the first scrape in the window that shows them"},
 			{Name: "last_at", Unit: UnitTime, Meaning: "the last one"},
 			{Name: "coordinator", Unit: UnitText, Meaning: "the broker that refuses them, as broker N"},
@@ -142,14 +142,20 @@ func steady(steps []step) bool {
 
 func (m membership) foundStray(f *facts, b *brokerFacts, steps []step) Outcome {
 	n, first, last := total(steps), steps[0].at, steps[len(steps)-1].at
-	rate := n / max(1, last.Sub(steps[0].from).Minutes())
+	// A rate a minute takes a minute.
+	seen, pace := last.Sub(steps[0].from), ""
+	if seen >= time.Minute {
+		pace = fmt.Sprintf("about %s a minute, ", count(max(1, n/seen.Minutes())))
+	}
 	words := fmt.Sprintf("%s refused in %d scrapes from %s to %s", plural(n, "commit was", "commits were"), len(steps), clock(first), clock(last))
 	o := Outcome{
 		Answer: Yes, Citations: []Citation{b.cite(SignalOffsetCommit25, words)},
 		Facts: []Fact{
-			factCount("refused", n), factRate("per_minute", rate), factTime("first_at", first), factTime("last_at", last),
-			factText("coordinator", b.subject()),
+			factCount("refused", n), factTime("first_at", first), factTime("last_at", last), factText("coordinator", b.subject()),
 		},
+	}
+	if pace != "" {
+		o.Facts = append(o.Facts, factRate("per_minute", n/seen.Minutes()))
 	}
 	there, known := f.groupsAt(b.ID)
 	if known {
@@ -174,8 +180,8 @@ func (m membership) foundStray(f *facts, b *brokerFacts, steps []step) Outcome {
 	if len(o.Alternatives) > 0 {
 		lost = "no group that was looked at lost a member"
 	}
-	o.Summary = fmt.Sprintf("Somebody outside a group commits to it: broker %d refused %s (each partition counts) with UNKNOWN_MEMBER_ID since %s, about %s a minute, while %s. Consumption is not hurt; those commits are lost.",
-		b.ID, plural(n, "commit", "commits"), clock(first), count(max(1, rate)), lost)
+	o.Summary = fmt.Sprintf("Somebody outside a group commits to it: broker %d refused %s (each partition counts) in %s with UNKNOWN_MEMBER_ID, from %s on, %swhile %s. Consumption is not hurt; those commits are lost.",
+		b.ID, plural(n, "commit", "commits"), span(seen), clock(first), pace, lost)
 	return o
 }
 
