@@ -31,6 +31,8 @@ func coordinatorTroubleRule() Rule {
 			{Name: "groups", Unit: UnitText, Meaning: "those groups, at most six by name"},
 			{Name: "dropped_at", Unit: UnitTime, Meaning: "when, at the latest"},
 			{Name: "session_timeout_seconds", Unit: UnitSeconds, Meaning: "the members' session timeout", Optional: true},
+			{Name: "session_max_seconds", Unit: UnitSeconds, Meaning: "the longest session timeout that the broker takes, its default where the setting was not read", Optional: true},
+			protocolSpec(),
 			{Name: "returned_members", Unit: UnitCount, Meaning: "how many of them are back"},
 			{Name: "errors_25", Unit: UnitCount, Meaning: "UNKNOWN_MEMBER_ID answers there since (heartbeats, commits by partition)", Optional: true},
 			{Name: "started_at", Unit: UnitTime, Meaning: "when the broker started, if that is the kind", Optional: true},
@@ -187,7 +189,9 @@ func troubleFacts(l *loss, mine []*loss, groups []string) []Fact {
 	v.time("dropped_at", l.by)
 	if l.session() > 0 {
 		v.seconds("session_timeout_seconds", l.session())
+		v.seconds("session_max_seconds", l.s.longestSession())
 	}
+	v.text("protocol", protocolOf(mine))
 	v.count("returned_members", returned(mine))
 	if l.called.cite.Path != "" {
 		v.count("errors_25", int(l.called.n))

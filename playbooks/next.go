@@ -34,12 +34,12 @@ func (s *Set) Steps(d diagnose.Diagnosis) []Step {
 	env, lib := v.env(), libraryOf(v)
 	var out []Step
 	for _, st := range b.steps {
-		st = st.in(lib)
+		st = st.in(lib, v.kip848())
 		applies, err := truth(st.when, env)
 		if err == nil && !applies {
 			continue
 		}
-		x := Step{Playbook: b.Class, ID: st.def.ID, Safety: st.def.Safety}
+		x := Step{Playbook: b.Class, ID: st.def.ID, Safety: st.safety}
 		if err == nil {
 			err = st.fill(&x, v)
 		}
@@ -85,7 +85,7 @@ func (st step) fill(x *Step, facts values) error {
 		arithmetic = append(arithmetic, between(arithmetic, show)...)
 		arithmetic = append(arithmetic, show...)
 	}
-	x.View.Safety, x.View.Arithmetic = st.def.Safety, arithmetic
+	x.View.Safety, x.View.Arithmetic = st.safety, arithmetic
 	return st.fillTexts(x, v)
 }
 
@@ -184,7 +184,7 @@ func both(a, b template, v values, between string) (Rich, error) {
 func (st step) unfilled(x Step, err error) Step {
 	x.Title = strings.TrimSpace(plainTitle(st.title))
 	x.Text = fmt.Sprintf("This step cannot be filled in from this evidence: %v. `kafka-oncall playbooks show %s` has its words.", err, x.Playbook)
-	x.View = StepView{Title: x.Title, Safety: st.def.Safety, Text: Rich{
+	x.View = StepView{Title: x.Title, Safety: st.safety, Text: Rich{
 		{Text: fmt.Sprintf("This step cannot be filled in from this evidence: %v. ", err)},
 		{Text: "kafka-oncall playbooks show " + string(x.Playbook), Style: Code},
 		{Text: " has its words."},
