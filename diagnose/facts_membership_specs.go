@@ -26,6 +26,7 @@ func lossSpecs() []FactSpec {
 		{Name: "returned_at", Unit: UnitTime, Meaning: "when it was a member again", Optional: true},
 		{Name: "away_seconds", Unit: UnitSeconds, Meaning: "how long it has been away; missing once it is back", Optional: true},
 		{Name: "stall_seconds", Unit: UnitSeconds, Meaning: "longest time between two polls in its own metrics", Optional: true},
+		{Name: "metrics_cover_drop", Unit: UnitText, Meaning: "yes where its own metrics were scraped all through its silence, or after its return while the longest poll is remembered", Optional: true},
 		{Name: "gc_seconds", Unit: UnitSeconds, Meaning: "garbage collection of its JVM while it was silent, without concurrent collectors", Optional: true},
 		{Name: "throttled_percent", Unit: UnitPercent, Meaning: "share of its CPU periods that were throttled while it was silent", Optional: true},
 		{Name: "namespace", Unit: UnitText, Meaning: "the namespace of its pod", Optional: true},

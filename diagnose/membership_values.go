@@ -96,6 +96,9 @@ func (l *loss) timing(v *values) {
 	}
 	if l.client.known && l.client.longest() > 0 {
 		v.seconds("stall_seconds", l.client.longest())
+		if l.coversDrop() {
+			v.text("metrics_cover_drop", "yes")
+		}
 	}
 	if l.sil.rhythm > 0 {
 		v.seconds("max_commit_gap_seconds", l.sil.rhythm)

@@ -236,3 +236,23 @@ func TestSessionIsSetByProtocol(t *testing.T) {
 		}
 	}
 }
+
+// Nobody whose process was frozen or killed is told that it ran and that the network
+// is to blame: only metrics that cover the drop can say so.
+func TestFrozenProcessesDidNotKeepPolling(t *testing.T) {
+	set, n := defaultSet(t), 0
+	for name, d := range corpus(t) {
+		if !strings.HasPrefix(name, "session-timeout/run-") && !strings.HasPrefix(name, "process-gone/run-") {
+			continue
+		}
+		n++
+		for _, s := range set.Steps(d) {
+			if strings.Contains(s.Text, "so it did not stand still") {
+				t.Errorf("%s, step %s: %s", name, s.ID, s.Text)
+			}
+		}
+	}
+	if n < 50 {
+		t.Errorf("only %d recorded runs", n)
+	}
+}

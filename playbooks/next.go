@@ -2,6 +2,7 @@ package playbooks
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -133,7 +134,7 @@ func (st step) fillTexts(x *Step, v values) error {
 	if x.View.Command, err = st.command.fillCommand(v); err != nil {
 		return err
 	}
-	if x.View.Avoid, err = both(st.avoid, st.why, v, " "); err != nil {
+	if x.View.Avoid, err = st.fillAvoid(v); err != nil {
 		return err
 	}
 	x.View.Verify, err = st.fillVerify(v)
@@ -166,18 +167,29 @@ func (st step) fillVerify(v values) (Rich, error) {
 	return r, nil
 }
 
-// both fills two texts and puts one behind the other.
-func both(a, b template, v values, between string) (Rich, error) {
-	first, err := a.fill(v)
+// fillAvoid puts the reason behind what not to do. A reason that rests on what
+// happened holds as long as the cause does: while others are open, it says so.
+func (st step) fillAvoid(v values) (Rich, error) {
+	first, err := st.avoid.fill(v)
 	if err != nil || len(first) == 0 {
 		return first, err
 	}
-	second, err := b.fill(v)
+	second, err := st.why.fill(v)
 	if err != nil || len(second) == 0 {
 		return first, err
 	}
+	between := " "
+	_, open := v["alternatives"]
+	if open && v["confidence"].text != string(diagnose.Open) && happened.MatchString(second.String()) {
+		between = " If it is this cause: "
+		second[0].Text = lowerFirst(second[0].Text)
+	}
 	return append(append(first, Span{Text: between}), second...), nil
 }
+
+// happened finds a reason that says what happened: playbooks tell it in the past
+// tense, and general reasons in the present.
+var happened = regexp.MustCompile(`\b(was|were|had|did|ran)\b`)
 
 // unfilled shows that a step exists and why it cannot be worded. Lint makes
 // sure that it does not happen with rules that keep what they declare.
