@@ -62,11 +62,11 @@ type Variant struct {
 }
 
 // Variants are the texts for libraries, then those for KIP-848 groups.
-func (d StepDef) Variants() []Variant {
-	if d.KIP848 == nil {
-		return d.Libraries
+func (s StepDef) Variants() []Variant {
+	if s.KIP848 == nil {
+		return s.Libraries
 	}
-	return append(slices.Clone(d.Libraries), *d.KIP848)
+	return append(slices.Clone(s.Libraries), *s.KIP848)
 }
 
 // Place says for people where a variant holds: with java, kafka-python.
