@@ -48,7 +48,8 @@ func unreachableCases() []synthCase {
 		{class, "no-watcher", "as client-kept-polling, the watcher was not running; the offsets topic has the baseline", truth, ClientUnreachable, Confirmed, not, told(stalled(), polls(600), onEvidence(noWatcher))},
 		{class, "queued-commits", "six commits for three partitions were refused on its return, no heartbeat", truth, ClientUnreachable, Confirmed, not, told(stalled(), polls(900), called(121, 0, 18))},
 		{class, "commits-only", "an application without auto-commit: only one heartbeat was refused", truth, ClientUnreachable, Confirmed, not, told(stalled(), polls(1100), called(121, 1, 0))},
-		{class, "near-poll-30s", "time-between-poll-max 30 s, as long as two thirds of the session timeout", "the process stood still", SessionTimeout, Confirmed, []Class{ClientUnreachable}, told(stalled(), polls(30_000))},
+		{class, "near-poll-30s", "time-between-poll-max 30 s, as long as two thirds of the session timeout: enough only with a heartbeat interval of 15 s", "the process stood still", SessionTimeout, Likely, []Class{ClientUnreachable}, told(stalled(), polls(30_000))},
+		{class, "near-poll-42s", "time-between-poll-max 42 s: the session timeout less the default heartbeat interval", "the process stood still", SessionTimeout, Confirmed, []Class{ClientUnreachable}, told(stalled(), polls(42_000))},
 		{class, "near-no-client-metrics", "client metrics are not exported: from the broker both look the same", truth, SessionTimeout, Likely, []Class{ClientUnreachable}, told(stalled())},
 		{class, "near-closed", "kept polling, and a LeaveGroup request took it out", "the client was closed and started again", RollingDeploy, Likely, []Class{ClientUnreachable}, told(stalled(), polls(600), func(x *tale) {
 			x.events = map[Signal][]event{SignalLeaveRequests: {{ago(lasting(135)), 1}}}

@@ -3,6 +3,7 @@ package diagnose
 import (
 	"cmp"
 	"slices"
+	"strings"
 )
 
 // Classify names the causes. Same evidence and limits, same diagnosis.
@@ -78,11 +79,47 @@ func finding(c Class, o Outcome, explains []Class) Finding {
 	entry, _ := Lookup(c)
 	return Finding{
 		Class: c, Family: entry.Family, Headline: entry.Headline, Confidence: o.confidence(),
-		Subject: o.Subject, Summary: o.Summary, Decides: o.Decides,
+		Subject: o.Subject, Summary: asFar(c, o), Decides: o.Decides,
 		Citations:    append([]Citation{}, o.Citations...),
 		Alternatives: append([]Alternative{}, o.Alternatives...),
 		Missing:      o.Missing, Explains: explains, Facts: o.Facts,
 	}
+}
+
+// asFar says a summary as far as the evidence goes: where other causes are open, the
+// first one is what it looks like and not what happened.
+func asFar(c Class, o Outcome) string {
+	if len(o.Alternatives) == 0 || o.Summary == "" || saysItself(c, o.Summary, o.Alternatives) {
+		return o.Summary
+	}
+	head, rest, more := strings.Cut(o.Summary, ". ")
+	if !more {
+		return "It looks as if " + begun(head)
+	}
+	return "It looks as if " + begun(head) + ". If so: " + begun(rest)
+}
+
+// saysItself names the summaries that are observations and name what is open: a full
+// cache, a question, a drop, and a silence whose kinds are listed.
+func saysItself(c Class, summary string, open []Alternative) bool {
+	switch c {
+	case CacheNearLimit, Quiet, Undecided:
+		return true
+	case SessionTimeout:
+		kinds := []Class{ClientUnreachable, ProcessGone, ProcessReplaced, CoordinatorTrouble}
+		return !strings.Contains(summary, "was silent for") || !slices.ContainsFunc(open, func(a Alternative) bool { return !slices.Contains(kinds, a.Class) })
+	default:
+		return false
+	}
+}
+
+// begun writes the beginning of a sentence as it stands within one: member, not
+// Member; GC stays.
+func begun(s string) string {
+	if len(s) > 1 && (s[1] == ' ' || s[1] >= 'a' && s[1] <= 'z') {
+		return strings.ToLower(s[:1]) + s[1:]
+	}
+	return s
 }
 
 // absorb drops the findings that another one explains.

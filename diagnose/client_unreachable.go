@@ -32,6 +32,8 @@ func clientUnreachableView(l *loss) view {
 		return exclude(c, s.because)
 	case l.stoodStill() == isYes:
 		return exclude(c, "its own metrics show that it stood still for "+seconds(l.client.longest()))
+	case l.mayHaveStoodStill():
+		return leave(c, "its own metrics show a hole of "+seconds(l.client.longest())+"; a process that stands still loses its session of "+seconds(l.session())+" from "+seconds(l.surelySilent())+" on with the usual heartbeat interval")
 	case l.called.answer == isNo && l.back != nil:
 		return exclude(c, "nobody called with the old member id after the drop; a client behind a silent network does when it is back")
 	case l.stoodStill() == isNo && l.leave.answer == dontKnow && l.called.answer != isYes:

@@ -31,6 +31,8 @@ func coordinatorTroubleRule() Rule {
 			{Name: "groups", Unit: UnitText, Meaning: "those groups, at most six by name"},
 			{Name: "dropped_at", Unit: UnitTime, Meaning: "when, at the latest"},
 			{Name: "session_timeout_seconds", Unit: UnitSeconds, Meaning: "the members' session timeout", Optional: true},
+			{Name: "session_max_seconds", Unit: UnitSeconds, Meaning: "the longest session timeout that the broker takes, its default where the setting was not read", Optional: true},
+			protocolSpec(),
 			{Name: "returned_members", Unit: UnitCount, Meaning: "how many of them are back"},
 			{Name: "errors_25", Unit: UnitCount, Meaning: "UNKNOWN_MEMBER_ID answers there since (heartbeats, commits by partition)", Optional: true},
 			{Name: "started_at", Unit: UnitTime, Meaning: "when the broker started, if that is the kind", Optional: true},
@@ -189,7 +191,9 @@ func troubleFacts(l *loss, mine []*loss, groups []string) []Fact {
 	v.time("dropped_at", l.by)
 	if l.session() > 0 {
 		v.seconds("session_timeout_seconds", l.session())
+		v.seconds("session_max_seconds", l.s.longestSession())
 	}
+	v.text("protocol", protocolOf(mine))
 	v.count("returned_members", returned(mine))
 	if l.called.cite.Path != "" {
 		v.count("errors_25", int(l.called.n))
@@ -226,15 +230,34 @@ func troubleSummary(l *loss, id int32, mine []*loss, groups []string) string {
 		coordOverloaded: "answered heartbeats too slowly",
 		coordMany:       "lost touch with its clients",
 	}[l.coord.kind]
-	lost := fmt.Sprintf("all %s of group %s were", plural(len(mine), "member", "members"), firstNames(groups))
+	lost := fmt.Sprintf("all %s members of group %s were", count(len(mine)), firstNames(groups))
+	if len(mine) == 1 {
+		lost = fmt.Sprintf("the only member of group %s was", firstNames(groups))
+	}
 	switch {
 	case len(groups) > 1:
 		lost = fmt.Sprintf("members of %d groups (%s) were", len(groups), firstNames(groups))
 	case l.survivors != 0:
 		lost = fmt.Sprintf("in group %s %s", firstNames(groups), plural(len(mine), "member was", "members were"))
 	}
-	return fmt.Sprintf("Broker %d %s: %s dropped at %s. %s. The clients are the victims; of the %s looked at %s back.",
-		id, what, lost, clock(l.by), capital(l.coord.why), plural(len(mine), "member", "members"), plural(returned(mine), "is", "are"))
+	return fmt.Sprintf("Broker %d %s: %s dropped at %s. %s. The clients are the victims; %s.",
+		id, what, lost, clock(l.by), capital(l.coord.why), backWords(len(mine), returned(mine)))
+}
+
+// backWords says how many of the members looked at are back.
+func backWords(n, back int) string {
+	switch {
+	case n == 1 && back == 1:
+		return "the member looked at is back"
+	case n == 1:
+		return "the member looked at is not back yet"
+	case back == 0:
+		return fmt.Sprintf("none of the %s members looked at is back yet", count(n))
+	case back == n:
+		return fmt.Sprintf("all %s members looked at are back", count(n))
+	default:
+		return fmt.Sprintf("of the %s members looked at %s back", count(n), plural(back, "is", "are"))
+	}
 }
 
 // troubleCovers: a coordinator in trouble accounts for losses of its groups in

@@ -5,6 +5,7 @@ package diagnose
 func lossSpecs() []FactSpec {
 	return []FactSpec{
 		{Name: "group", Unit: UnitText, Meaning: "the group"},
+		protocolSpec(),
 		{Name: "member", Unit: UnitText, Meaning: "member id of the lost member (of the last one, when several were lost alike)"},
 		{Name: "client_id", Unit: UnitText, Meaning: "its client id", Optional: true},
 		{Name: "host", Unit: UnitText, Meaning: "its host as the broker saw it", Optional: true},
@@ -16,7 +17,7 @@ func lossSpecs() []FactSpec {
 		{Name: "delta_seconds", Unit: UnitSeconds, Meaning: "last commit to drop, at most", Optional: true},
 		{Name: "delta_low_seconds", Unit: UnitSeconds, Meaning: "last commit to drop, at least (the rest may be the others' time to rejoin)", Optional: true},
 		{Name: "silent_seconds", Unit: UnitSeconds, Meaning: "how long it was silent before the drop: its session timeout where that ran out, else the last commit to the drop", Optional: true},
-		{Name: "session_timeout_seconds", Unit: UnitSeconds, Meaning: "its session.timeout.ms, from the group's own record", Optional: true},
+		{Name: "session_timeout_seconds", Unit: UnitSeconds, Meaning: "its session timeout: session.timeout.ms from the group's own record; of a KIP-848 group consumer.session.timeout.ms of the group, else group.consumer.session.timeout.ms of the broker", Optional: true},
 		{Name: "heartbeat_interval_seconds", Unit: UnitSeconds, Meaning: "its heartbeat interval where a setting shows it (KIP-848), else the longest to reckon with", Optional: true},
 		{Name: "heartbeat_interval_by", Unit: UnitText, Meaning: "where that is from, as in: the setting of the group or its broker", Optional: true},
 		{Name: "session_max_seconds", Unit: UnitSeconds, Meaning: "the longest session timeout that the broker takes, its default where the setting was not read", Optional: true},
@@ -25,6 +26,7 @@ func lossSpecs() []FactSpec {
 		{Name: "returned_at", Unit: UnitTime, Meaning: "when it was a member again", Optional: true},
 		{Name: "away_seconds", Unit: UnitSeconds, Meaning: "how long it has been away; missing once it is back", Optional: true},
 		{Name: "stall_seconds", Unit: UnitSeconds, Meaning: "longest time between two polls in its own metrics", Optional: true},
+		{Name: "metrics_cover_drop", Unit: UnitText, Meaning: "yes where its own metrics were scraped all through its silence, or after its return while the longest poll is remembered", Optional: true},
 		{Name: "gc_seconds", Unit: UnitSeconds, Meaning: "garbage collection of its JVM while it was silent, without concurrent collectors", Optional: true},
 		{Name: "throttled_percent", Unit: UnitPercent, Meaning: "share of its CPU periods that were throttled while it was silent", Optional: true},
 		{Name: "namespace", Unit: UnitText, Meaning: "the namespace of its pod", Optional: true},
@@ -45,4 +47,9 @@ func lossSpecs() []FactSpec {
 		{Name: "per_record_missing", Unit: UnitText, Meaning: "why the processing time a record is not known; missing where it is", Optional: true},
 		{Name: "coordinator", Unit: UnitText, Meaning: "the group's coordinator, as broker N", Optional: true},
 	}
+}
+
+// protocolSpec is the fact by which steps name the settings that exist there.
+func protocolSpec() FactSpec {
+	return FactSpec{Name: "protocol", Unit: UnitText, Meaning: "classic, or consumer (KIP-848), whose session is a setting of the group and not of its clients", Optional: true}
 }

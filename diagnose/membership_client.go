@@ -212,7 +212,8 @@ func (c *Client) moved(from, to time.Time) bool {
 func (v clientView) longest() time.Duration { return max(v.poll, v.waiting, v.gap) }
 
 // stoodStill says whether the process stood still for the member's session
-// timeout: its polls or its scrapes have a hole that long.
+// timeout: its polls or its scrapes have a hole that long. One that is long enough
+// only with an unusual heartbeat interval leaves it open.
 func (l *loss) stoodStill() tri {
 	need := l.silentAtLeast()
 	switch {
@@ -220,8 +221,10 @@ func (l *loss) stoodStill() tri {
 		return dontKnow
 	case l.busyAlive():
 		return dontKnow
-	case l.client.longest() >= need:
+	case l.client.longest() >= l.surelySilent():
 		return isYes
+	case l.client.longest() >= need:
+		return dontKnow
 	case l.client.covered && l.client.waited:
 		return isNo
 	case l.back != nil && l.client.after && l.client.poll > 0:
@@ -229,6 +232,31 @@ func (l *loss) stoodStill() tri {
 	default:
 		return dontKnow
 	}
+}
+
+// surelySilent is the shortest standstill that ends a session with the heartbeat
+// interval that is set, or else the default one: 42 s of 45 s. With a longer interval,
+// which no record shows, less is enough; then it is not sure.
+func (l *loss) surelySilent() time.Duration {
+	beat := defaultHeartbeat
+	if !l.s.classic() {
+		beat = defaultGroupBeat
+	}
+	return l.session() - min(l.heartbeat(), beat)
+}
+
+// mayHaveStoodStill says that its metrics show a hole that ends its session only with
+// a heartbeat interval above the default.
+func (l *loss) mayHaveStoodStill() bool {
+	n := l.client.longest()
+	return l.client.known && l.silentAtLeast() > 0 && n >= l.silentAtLeast() && n < l.surelySilent() && !l.busyAlive()
+}
+
+// coversDrop says that the client's own metrics show what its process did while the
+// member was silent: they were scraped all through it, or after its return, when the
+// longest poll is still remembered.
+func (l *loss) coversDrop() bool {
+	return l.client.known && (l.client.covered && l.client.gap < l.silentAtLeast() || l.client.after)
 }
 
 // busyAlive says that the process was scraped all through the silence and did not

@@ -136,7 +136,7 @@ func (l *loss) dropCitation() Citation {
 }
 
 func (l *loss) silenceCitation() Citation {
-	v := fmt.Sprintf("last commit %s, %s before the drop", clock(l.sil.last), l.sil.words())
+	v := fmt.Sprintf("last commit %s, %s", clock(l.sil.last), l.sil.before())
 	if l.session() > 0 {
 		v += fmt.Sprintf("; session timeout %s, rebalance timeout (poll limit) %s", seconds(l.session()), seconds(l.rebalance()))
 	} else if l.rebalance() > 0 {

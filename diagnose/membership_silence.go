@@ -285,6 +285,14 @@ func (x silence) words() string {
 	return fmt.Sprintf("%s to %s", seconds(x.lo), seconds(x.hi))
 }
 
+// before says how long before the drop the last commit was.
+func (x silence) before() string {
+	if x.hi < 50*time.Millisecond {
+		return "right before the drop"
+	}
+	return x.words() + " before the drop"
+}
+
 // seconds writes a duration as people compare timeouts: in seconds up to ten
 // minutes, with one decimal where it matters.
 func seconds(d time.Duration) string {

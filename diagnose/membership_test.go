@@ -266,7 +266,9 @@ func TestClientMetricsTellWhoStoodStill(t *testing.T) {
 		{"no such client", map[string]func(time.Time) float64{"other": same(500)}, dontKnow, dontKnow},
 		{"kept polling", map[string]func(time.Time) float64{"orders-a": same(500)}, isNo, isNo},
 		{"just below the silence", map[string]func(time.Time) float64{"orders-a": same(29_900)}, isNo, isNo},
-		{"as long as the silence", map[string]func(time.Time) float64{"orders-a": same(30_000)}, isYes, isNo},
+		{"as long as a heartbeat interval of 15 s allows", map[string]func(time.Time) float64{"orders-a": same(30_000)}, dontKnow, isNo},
+		{"just below the default of 3 s", map[string]func(time.Time) float64{"orders-a": same(41_900)}, dontKnow, isNo},
+		{"as long as the default of 3 s allows", map[string]func(time.Time) float64{"orders-a": same(42_000)}, isYes, isNo},
 		{"as long as the poll limit", map[string]func(time.Time) float64{"orders-a": same(300_000)}, isYes, isYes},
 		{"a gap in its scrapes", frozenPolls(ago(lasting(179)), t0), isYes, dontKnow},
 	} {

@@ -41,6 +41,7 @@ func (v *values) library(lib Library, by string) {
 func (l *loss) facts(mine []*loss) []Fact {
 	var v values
 	v.text("group", l.s.g.ID)
+	v.text("protocol", l.protocol())
 	v.text("member", l.m.ID)
 	v.text("client_id", l.m.ClientID)
 	v.text("host", hostOf(l.m))
@@ -83,7 +84,9 @@ func (l *loss) timing(v *values) {
 	}
 	if l.session() > 0 {
 		v.seconds("session_timeout_seconds", l.session())
-		v.seconds("session_max_seconds", l.s.longestSession())
+	}
+	v.seconds("session_max_seconds", l.s.longestSession())
+	if l.session() > 0 {
 		beat, by := l.longestHeartbeat()
 		v.seconds("heartbeat_interval_seconds", beat)
 		v.text("heartbeat_interval_by", by)
@@ -93,6 +96,9 @@ func (l *loss) timing(v *values) {
 	}
 	if l.client.known && l.client.longest() > 0 {
 		v.seconds("stall_seconds", l.client.longest())
+		if l.coversDrop() {
+			v.text("metrics_cover_drop", "yes")
+		}
 	}
 	if l.sil.rhythm > 0 {
 		v.seconds("max_commit_gap_seconds", l.sil.rhythm)
@@ -133,3 +139,29 @@ func partitionNames(ps []TopicPartition) string {
 
 // hostOf is a member's host as people write it: Kafka puts a slash before it.
 func hostOf(m RecordMember) string { return strings.TrimPrefix(m.Host, "/") }
+
+// protocol is the protocol by which the lost member was one: a group that is being
+// converted to KIP-848 has members of the classic one, which bring their own session
+// timeout.
+func (l *loss) protocol() string {
+	if l.s.classic() {
+		return l.s.g.Protocol
+	}
+	for _, x := range l.s.seen {
+		if x.members[l.m.ID].SessionTimeoutMS > 0 {
+			return "classic"
+		}
+	}
+	return l.s.g.Protocol
+}
+
+// protocolOf is the protocol that all lost members have in common, empty when they
+// have none.
+func protocolOf(all []*loss) string {
+	for _, l := range all[1:] {
+		if l.protocol() != all[0].protocol() {
+			return ""
+		}
+	}
+	return all[0].protocol()
+}

@@ -23,6 +23,7 @@ func rebalanceStormRule() Rule {
 		Explains: []Class{LagStableGroup},
 		Provides: []FactSpec{
 			{Name: "group", Unit: UnitText, Meaning: "the group"},
+			protocolSpec(),
 			{Name: "rebalances", Unit: UnitCount, Meaning: "rebalances completed in the window"},
 			{Name: "span_seconds", Unit: UnitSeconds, Meaning: "the first to the last of them"},
 			{Name: "changed", Unit: UnitText, Meaning: "scaling, metadata, assignor or unknown: what changed from one to the next"},
@@ -317,6 +318,7 @@ func (s *groupStory) foundStorm(x storm) Outcome {
 	}
 	var v values
 	v.text("group", s.g.ID)
+	v.text("protocol", s.g.Protocol)
 	v.count("rebalances", x.n)
 	v.seconds("span_seconds", x.to.Sub(x.from))
 	v.text("changed", ch.kind)

@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -24,6 +25,7 @@ func rebalanceTimeoutRule() Rule {
 		Explains: []Class{RebalanceStorm, LagStableGroup},
 		Provides: append(lossSpecs(),
 			FactSpec{Name: "held_seconds", Unit: UnitSeconds, Meaning: "how long the group was seen waiting for it", Optional: true},
+			FactSpec{Name: "assignor", Unit: UnitText, Meaning: "the group's assignor, as it was last seen", Optional: true},
 		),
 		Judge: func(f *facts) []Outcome { return judgeLosses(f, RebalanceTimeout) },
 	}
@@ -135,8 +137,29 @@ func (l *loss) heldCitation() (Citation, bool) {
 
 func heldSummary(l *loss) string {
 	heldFor := timeoutWords("rebalance timeout", l.rebalance())
-	return fmt.Sprintf("%s did not rejoin: the group waited for it for %s and went on without it at %s; %s. Its heartbeats were fine. Usually a revoke callback blocks, or a batch holds the thread that polls. All partitions stood still meanwhile.",
-		upper(l.name()), heldFor, clock(l.by), l.returnWords())
+	what := "did not rejoin: the group waited"
+	if !l.s.classic() {
+		what = "did not give up its partitions: the group waited"
+	}
+	return fmt.Sprintf("%s %s for it for %s and went on without it at %s; %s. Its heartbeats were fine. Usually a revoke callback blocks, or a batch holds the thread that polls. %s.",
+		upper(l.name()), what, heldFor, clock(l.by), l.returnWords(), l.heldEffect())
+}
+
+// heldEffect is what stood still while the group waited for it: all of a classic group
+// with an eager assignor, unless it worked on itself; of others what had to move.
+func (l *loss) heldEffect() string {
+	switch a := l.s.assignor(); {
+	case !l.s.classic():
+		return "The partitions that it had to give up stood still meanwhile; the other members went on"
+	case strings.Contains(a, "cooperative"):
+		return "With the assignor " + a + " only the partitions that move stood still meanwhile"
+	case l.sil.known && l.rebalance() > 0 && l.sil.hi < l.rebalance()-l.lastWords():
+		return "It committed meanwhile; with an eager assignor the partitions of the others stood still"
+	case a == "":
+		return "With an eager assignor all partitions stood still meanwhile"
+	default:
+		return "All partitions stood still meanwhile"
+	}
 }
 
 func heldFacts(l *loss) []Fact {
@@ -144,5 +167,6 @@ func heldFacts(l *loss) []Fact {
 	if l.wait.held > 0 {
 		v.seconds("held_seconds", l.wait.held)
 	}
+	v.text("assignor", l.s.assignor())
 	return v
 }

@@ -24,6 +24,7 @@ func rollingDeployRule() Rule {
 		Provides: append(lossSpecs(),
 			FactSpec{Name: "first_leave_at", Unit: UnitTime, Meaning: "when the first member left"},
 			FactSpec{Name: "missing_members", Unit: UnitCount, Meaning: "members still missing, 0 when all are back"},
+			FactSpec{Name: "static_restarts", Unit: UnitCount, Meaning: "static members that took their id over within the session timeout: nobody left", Optional: true},
 		),
 		Judge: func(f *facts) []Outcome { return judgeLosses(f, RollingDeploy) },
 	}
@@ -108,6 +109,16 @@ func deploySummary(s *groupStory, mine []*loss, missing int) string {
 	return fmt.Sprintf("%s left cleanly %s and the group is back at %s, as in a deploy or restart. Nothing to do in Kafka.", who, when, plural(s.current(), "member", "members"))
 }
 
+func staticRestartSummary(n int, last *loss) string {
+	who := fmt.Sprintf("Static member %s restarted within its session timeout and took over its group.instance.id", last.m.InstanceID)
+	when := "at " + clock(last.by)
+	if n > 1 {
+		who = fmt.Sprintf("%s static members restarted within their session timeout and took over their group.instance.ids", count(n))
+		when = fmt.Sprintf("the last (%s) at %s", last.m.InstanceID, clock(last.by))
+	}
+	return fmt.Sprintf("%s, %s. No rebalance, nobody fenced. Nothing to do in Kafka.", who, when)
+}
+
 // lagGrown is the growth of the group's lag since a moment, 0 when unknown.
 func (s *groupStory) lagGrown(since time.Time) int64 {
 	if !s.g.LagReading.Usable() {
@@ -157,7 +168,7 @@ func (s *groupStory) staticRestart() Outcome {
 	if n := b.counter(SignalUnreleased).increase(s.f.from(), s.f.at()); n > 0 && !s.classic() {
 		o.Missing = append(o.Missing, "a clean close: UNRELEASED_INSTANCE_ID says that the former process had not left, so it was killed")
 	}
-	o.Summary = fmt.Sprintf("%s restarted within the session timeout and took over its group.instance.id, the last (%s) at %s. No rebalance, nobody fenced. Nothing to do in Kafka.",
-		plural(len(s.replaced), "static member", "static members"), l.m.InstanceID, clock(l.by))
+	o.Facts = append(o.Facts, Fact{Name: "static_restarts", Unit: UnitCount, Number: float64(len(s.replaced))})
+	o.Summary = staticRestartSummary(len(s.replaced), l)
 	return o
 }

@@ -133,7 +133,7 @@ func (r rounding) apply(n float64) float64 {
 // compileStep makes a step ready; report takes each mistake with its field
 // below the step, for example ".when".
 func compileStep(d *StepDef, report func(field string, err error)) step {
-	s := step{def: d}
+	s := step{def: d, safety: d.Safety}
 	var err error
 	try := func(field string) {
 		if err != nil {
@@ -162,6 +162,19 @@ func compileStep(d *StepDef, report func(field string, err error)) step {
 		s.variants = append(s.variants, s.compileVariant(&d.Libraries[i], func(f string, e error) {
 			report(fmt.Sprintf(".libraries[%d]%s", i, f), e)
 		}))
+		if len(d.Libraries[i].For) == 0 {
+			report(fmt.Sprintf(".libraries[%d].for", i), fmt.Errorf("name the libraries that these texts are for"))
+		}
+		if d.Libraries[i].Safety != "" {
+			report(fmt.Sprintf(".libraries[%d].safety", i), fmt.Errorf("is that of the step, whatever the library"))
+		}
+	}
+	if d.KIP848 != nil {
+		v := s.compileVariant(d.KIP848, func(f string, e error) { report(".kip848"+f, e) })
+		if len(d.KIP848.For) > 0 {
+			report(".kip848.for", fmt.Errorf("these texts are for every library"))
+		}
+		s.kip848 = &v
 	}
 	for i := range d.Compute {
 		s.compute = append(s.compute, compileCompute(&d.Compute[i], func(f string, e error) {
@@ -171,7 +184,7 @@ func compileStep(d *StepDef, report func(field string, err error)) step {
 	return s
 }
 
-// compileVariant makes the texts for some libraries ready; what they leave out is the
+// compileVariant makes the texts for some libraries, or for KIP-848, ready; what they leave out is the
 // step's own.
 func (st step) compileVariant(d *Variant, report func(string, error)) variant {
 	v := variant{def: d, title: st.title, text: st.text, avoid: st.avoid, why: st.why}
@@ -190,9 +203,6 @@ func (st step) compileVariant(d *Variant, report func(string, error)) variant {
 	if d.Avoid != nil {
 		text(".avoid.text", d.Avoid.Text, &v.avoid)
 		text(".avoid.why", d.Avoid.Why, &v.why)
-	}
-	if len(d.For) == 0 {
-		report(".for", fmt.Errorf("name the libraries that these texts are for"))
 	}
 	for _, lib := range d.For {
 		if st.variant(lib) != nil {

@@ -22,22 +22,35 @@ const corpusDir = "../diagnose/testdata/corpus"
 func corpus(t *testing.T) map[string]diagnose.Diagnosis {
 	t.Helper()
 	all, err := classified()
-	if err != nil || len(all) == 0 {
+	if err != nil || len(all.diagnoses) == 0 {
 		t.Fatalf("no corpus: %v", err)
 	}
-	return all
+	return all.diagnoses
 }
 
-var classified = sync.OnceValues(func() (map[string]diagnose.Diagnosis, error) {
+// judgedCases are all cases of the corpus by name: what was found, and which of its
+// groups are of KIP-848.
+type judgedCases struct {
+	diagnoses map[string]diagnose.Diagnosis
+	kip848    map[string][]string
+}
+
+var classified = sync.OnceValues(func() (judgedCases, error) {
 	files, err := filepath.Glob(filepath.Join(corpusDir, "*", "*", "evidence.json*"))
-	out := map[string]diagnose.Diagnosis{}
+	out := judgedCases{map[string]diagnose.Diagnosis{}, map[string][]string{}}
 	for _, f := range files {
 		e, err := readEvidence(f)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", f, err)
+			return out, fmt.Errorf("%s: %w", f, err)
 		}
-		name, _ := filepath.Rel(corpusDir, filepath.Dir(f))
-		out[filepath.ToSlash(name)] = diagnose.Classify(e, diagnose.DefaultLimits())
+		rel, _ := filepath.Rel(corpusDir, filepath.Dir(f))
+		name := filepath.ToSlash(rel)
+		out.diagnoses[name] = diagnose.Classify(e, diagnose.DefaultLimits())
+		for _, g := range e.Groups {
+			if g.Protocol == "consumer" {
+				out.kip848[name] = append(out.kip848[name], g.ID)
+			}
+		}
 	}
 	return out, err
 })

@@ -56,6 +56,14 @@
 //	  - for: [librdkafka]        # title, text, command, avoid; what is left out is
 //	    text: …                  # the step's own, but the command
 //
+// Where the group is one of KIP-848 (fact protocol), its session and heartbeats are
+// settings of the group, and its clients refuse theirs: session.timeout.ms is said as
+// consumer.session.timeout.ms. A step that sets one has texts for it, which stand before
+// those of a library:
+//
+//	kip848:
+//	  title: …                   # title, text, command, avoid, as above
+//
 // [CommonFacts] has what follows from the library: batch_default is the number of
 // records that a poll returns at most (missing where there is no such thing),
 // rebalance_setting what sets the rebalance timeout.

@@ -22,6 +22,8 @@ type wording struct {
 	// before and after stand around a value in milliseconds that is given to a
 	// setting, for libraries that do not write name=value.
 	before, after string
+	// always says that it holds for a text that speaks of Java as well.
+	always bool
 }
 
 // batchOf500 are the libraries whose poll returns at most 500 records unless it is
@@ -78,7 +80,7 @@ var term = regexp.MustCompile(`[A-Za-z]+(?:\.[A-Za-z]+)*`)
 // in says a template in the words of a library. Values are put in later, so that
 // nothing from outside is ever taken for a name.
 func (w wording) in(t template) template {
-	if len(w.terms) == 0 || t.saysJava() {
+	if len(w.terms) == 0 || t.saysJava() && !w.always {
 		return t
 	}
 	var out template
@@ -130,16 +132,50 @@ func (w wording) assigned(text string) (rest, given string) {
 	return name, w.before
 }
 
-// in is a step in the words of a library: its own variant where it has one, and the
-// library's names.
-func (st step) in(lib diagnose.Library) step {
-	if lib == "" {
-		return st
-	}
+// ofGroup are the names of settings that a KIP-848 group has in place of its clients:
+// a client with group.protocol=consumer refuses to start with the classic ones (Java
+// since 4.0) or ignores them. It is a wording of its own, which a text that names
+// Java's settings is said in as well.
+var ofGroup = wording{always: true, terms: map[string]string{
+	"session.timeout.ms": "consumer.session.timeout.ms", "heartbeat.interval.ms": "consumer.heartbeat.interval.ms",
+}}
+
+// in is a step in the words of a library and a protocol: a variant of its own where it
+// has one, and their names.
+func (st step) in(lib diagnose.Library, kip848 bool) step {
 	if v := st.variant(lib); v != nil {
 		st.title, st.text, st.command, st.avoid, st.why = v.title, v.text, v.command, v.avoid, v.why
 	}
-	w := wordings[lib]
+	if kip848 {
+		st = st.said(ofGroup).inGroup()
+	}
+	return st.said(wordings[lib])
+}
+
+// inGroup puts what a step says of KIP-848 groups over what it says of the library.
+func (st step) inGroup() step {
+	v := st.kip848
+	if v == nil {
+		return st
+	}
+	st.command = v.command
+	if v.def.Safety != "" {
+		st.safety = v.def.Safety
+	}
+	if v.def.Title != "" {
+		st.title = v.title
+	}
+	if v.def.Text != "" {
+		st.text = v.text
+	}
+	if v.def.Avoid != nil {
+		st.avoid, st.why = v.avoid, v.why
+	}
+	return st
+}
+
+// said is the step in one wording.
+func (st step) said(w wording) step {
 	for _, t := range []*template{&st.title, &st.text, &st.command, &st.avoid, &st.why, &st.read, &st.shows} {
 		*t = w.in(*t)
 	}
@@ -149,6 +185,9 @@ func (st step) in(lib diagnose.Library) step {
 	}
 	return st
 }
+
+// kip848 says that the group of a diagnosis runs by the new protocol.
+func (v values) kip848() bool { return v["protocol"].text == "consumer" }
 
 // libraryOf is the library of the client that a diagnosis is about, as far as it is
 // known to the rules.

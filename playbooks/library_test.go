@@ -106,6 +106,9 @@ func TestStepsSpeakTheLibrarysWords(t *testing.T) {
 			if poll := c == diagnose.PollInterval || c == diagnose.PollIntervalStatic; poll && slices.Contains(withoutPollLimit, lib) {
 				continue // the rules exclude it
 			}
+			if p, _ := d.Primary().Fact("protocol"); p.Text == "consumer" && !slices.Contains(speakKIP848, lib) {
+				continue // it has no such clients
+			}
 			foreign := foreignNames[lib]
 			if foreign == nil {
 				foreign = javaNames
@@ -142,4 +145,114 @@ func factNames(d diagnose.Diagnosis) string {
 		names = append(names, f.Name)
 	}
 	return strings.Join(names, " ")
+}
+
+// classicOnly are what clients of group.protocol=consumer refuse or ignore, in the
+// words of every library that speaks KIP-848.
+var classicOnly = regexp.MustCompile(`(^|[^.\w])(session\.timeout\.ms|heartbeat\.interval\.ms|partition\.assignment\.strategy)|kgo\.(SessionTimeout|HeartbeatInterval|Balancers)|[Cc]ooperative`)
+
+// speakKIP848 are the libraries that have clients of the new protocol.
+var speakKIP848 = []diagnose.Library{diagnose.LibraryJava, diagnose.LibraryLibrdkafka, diagnose.LibraryFranzGo}
+
+// No step for a KIP-848 group, whatever its library, sets what its clients refuse; only
+// a warning may name it.
+func TestStepsForKIP848Groups(t *testing.T) {
+	set, steps, settings := defaultSet(t), 0, 0
+	diagnoses := corpus(t)
+	all, _ := classified()
+	for name, groups := range all.kip848 {
+		d := diagnoses[name]
+		if !ofKIP848(d, groups) {
+			continue
+		}
+		for _, lib := range append([]diagnose.Library{""}, speakKIP848...) {
+			if providesLibrary(d.Primary().Class) {
+				d = withLibrary(d, lib)
+			}
+			for _, s := range set.Steps(d) {
+				steps++
+				if strings.Contains(s.View.Command, "--add-config consumer.session.timeout.ms=") {
+					settings++
+				}
+				for _, text := range []string{s.Title, s.Text, s.View.Command, s.View.Arithmetic.String()} {
+					if bad := classicOnly.FindString(text); bad != "" {
+						t.Errorf("%s (%s), step %s for library %q sets %s: %s", name, d.Primary().Class, s.ID, lib, bad, text)
+					}
+				}
+			}
+		}
+	}
+	if steps < 500 || settings < 40 {
+		t.Errorf("only %d steps were looked at, %d that set the session of a group", steps, settings)
+	}
+}
+
+// ofKIP848 says that a diagnosis is about one of these groups, or about a broker and
+// these groups only.
+func ofKIP848(d diagnose.Diagnosis, groups []string) bool {
+	if id, ok := strings.CutPrefix(d.Primary().Subject, "group "); ok {
+		return slices.Contains(groups, id)
+	}
+	f, ok := d.Primary().Fact("groups")
+	for id := range strings.SplitSeq(f.Text, ", ") {
+		ok = ok && slices.Contains(groups, id)
+	}
+	return ok
+}
+
+// A step of a KIP-848 group sets the group, within what its broker allows; that of a
+// classic group its clients.
+func TestSessionIsSetByProtocol(t *testing.T) {
+	for _, tc := range []struct {
+		protocol string
+		most     float64
+		want     string
+	}{
+		{"classic", 1800, "session.timeout.ms=45000"},
+		{"", 1800, "session.timeout.ms=45000"},
+		{"consumer", 60, `kafka-configs.sh --bootstrap-server "$BOOTSTRAP" --alter --entity-type groups --entity-name payments --add-config consumer.session.timeout.ms=45000`},
+		{"consumer", 20, `kafka-configs.sh --bootstrap-server "$BOOTSTRAP" --alter --entity-type groups --entity-name payments --add-config consumer.session.timeout.ms=20000`},
+		{"consumer", 5, ""}, // the broker takes no longer one
+	} {
+		d := sessionDoubt()
+		f := &d.Findings[0]
+		for i := range f.Facts {
+			if f.Facts[i].Name == "session_timeout_seconds" {
+				f.Facts[i].Number = 6
+			}
+		}
+		f.Facts = append(f.Facts, num("session_max_seconds", diagnose.UnitSeconds, tc.most))
+		if tc.protocol != "" {
+			f.Facts = append(f.Facts, txt("protocol", tc.protocol))
+		}
+		got := ""
+		for _, s := range defaultSet(t).Steps(d) {
+			if s.ID == "default-session" {
+				got = s.View.Command
+			}
+		}
+		if got != tc.want {
+			t.Errorf("%s, at most %v s: command %q, want %q", tc.protocol, tc.most, got, tc.want)
+		}
+	}
+}
+
+// Nobody whose process was frozen or killed is told that it ran and that the network
+// is to blame: only metrics that cover the drop can say so.
+func TestFrozenProcessesDidNotKeepPolling(t *testing.T) {
+	set, n := defaultSet(t), 0
+	for name, d := range corpus(t) {
+		if !strings.HasPrefix(name, "session-timeout/run-") && !strings.HasPrefix(name, "process-gone/run-") {
+			continue
+		}
+		n++
+		for _, s := range set.Steps(d) {
+			if strings.Contains(s.Text, "so it did not stand still") {
+				t.Errorf("%s, step %s: %s", name, s.ID, s.Text)
+			}
+		}
+	}
+	if n < 50 {
+		t.Errorf("only %d recorded runs", n)
+	}
 }

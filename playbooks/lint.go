@@ -1,6 +1,7 @@
 package playbooks
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -83,9 +84,7 @@ func (l *linter) lintBook() {
 
 func (l *linter) lintStep(at string, st step) {
 	d := st.def
-	if !slices.Contains([]Safety{Look, ChangeClient, ChangeBroker, Restart}, d.Safety) {
-		l.add(at+".safety", "%q is not a safety level: look, change-client, change-broker or restart", d.Safety)
-	}
+	l.safety(at, d.Safety)
 	l.length(at+".title", d.Title, maxTitle)
 	l.length(at+".text", d.Text, maxText)
 	if len(d.Command) > maxCommand {
@@ -102,6 +101,16 @@ func (l *linter) lintStep(at string, st step) {
 	l.lintAdvice(at, textsOf(d))
 	for i, v := range d.Libraries {
 		l.lintVariant(fmt.Sprintf("%s.libraries[%d]", at, i), v)
+	}
+	if d.KIP848 != nil {
+		l.safety(at+".kip848", cmp.Or(d.KIP848.Safety, d.Safety))
+		l.lintVariant(at+".kip848", *d.KIP848)
+	}
+}
+
+func (l *linter) safety(at string, s Safety) {
+	if !slices.Contains([]Safety{Look, ChangeClient, ChangeBroker, Restart}, s) {
+		l.add(at+".safety", "%q is not a safety level: look, change-client, change-broker or restart", s)
 	}
 }
 

@@ -49,6 +49,11 @@ func (l *linter) lintFacts(at string, st step) {
 			l.names(fmt.Sprintf("%s.libraries[%d]%s", at, i, x.field), x.template, check{env: env, optional: optional, known: there})
 		}
 	}
+	if st.kip848 != nil {
+		for _, x := range st.kip848.texts() {
+			l.names(at+".kip848"+x.field, x.template, check{env: env, optional: optional, known: append(slices.Clone(known), "protocol")})
+		}
+	}
 	if v := st.def.Verify; v != nil {
 		l.verifyCondition(at, v)
 	}
@@ -76,6 +81,14 @@ func (st step) texts() []field {
 		{".title", st.title}, {".text", st.text}, {".command", st.command},
 		{".avoid.text", st.avoid}, {".avoid.why", st.why}, {".verify.read", st.read}, {".verify.shows", st.shows},
 	}
+}
+
+// allVariants are those for libraries, and that for KIP-848 groups.
+func (st step) allVariants() []variant {
+	if st.kip848 == nil {
+		return st.variants
+	}
+	return append(slices.Clone(st.variants), *st.kip848)
 }
 
 func (v variant) texts() []field {
@@ -178,7 +191,7 @@ func (l *linter) arithmetic(at string, st step) {
 	for _, t := range []template{st.title, st.text, st.command} {
 		used = append(used, t.names()...)
 	}
-	for _, v := range st.variants {
+	for _, v := range st.allVariants() {
 		for _, t := range []template{v.title, v.text, v.command} {
 			used = append(used, t.names()...)
 		}

@@ -2,6 +2,7 @@ package playbooks
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -34,12 +35,12 @@ func (s *Set) Steps(d diagnose.Diagnosis) []Step {
 	env, lib := v.env(), libraryOf(v)
 	var out []Step
 	for _, st := range b.steps {
-		st = st.in(lib)
+		st = st.in(lib, v.kip848())
 		applies, err := truth(st.when, env)
 		if err == nil && !applies {
 			continue
 		}
-		x := Step{Playbook: b.Class, ID: st.def.ID, Safety: st.def.Safety}
+		x := Step{Playbook: b.Class, ID: st.def.ID, Safety: st.safety}
 		if err == nil {
 			err = st.fill(&x, v)
 		}
@@ -85,7 +86,7 @@ func (st step) fill(x *Step, facts values) error {
 		arithmetic = append(arithmetic, between(arithmetic, show)...)
 		arithmetic = append(arithmetic, show...)
 	}
-	x.View.Safety, x.View.Arithmetic = st.def.Safety, arithmetic
+	x.View.Safety, x.View.Arithmetic = st.safety, arithmetic
 	return st.fillTexts(x, v)
 }
 
@@ -133,7 +134,7 @@ func (st step) fillTexts(x *Step, v values) error {
 	if x.View.Command, err = st.command.fillCommand(v); err != nil {
 		return err
 	}
-	if x.View.Avoid, err = both(st.avoid, st.why, v, " "); err != nil {
+	if x.View.Avoid, err = st.fillAvoid(v); err != nil {
 		return err
 	}
 	x.View.Verify, err = st.fillVerify(v)
@@ -166,25 +167,36 @@ func (st step) fillVerify(v values) (Rich, error) {
 	return r, nil
 }
 
-// both fills two texts and puts one behind the other.
-func both(a, b template, v values, between string) (Rich, error) {
-	first, err := a.fill(v)
+// fillAvoid puts the reason behind what not to do. A reason that rests on what
+// happened holds as long as the cause does: while others are open, it says so.
+func (st step) fillAvoid(v values) (Rich, error) {
+	first, err := st.avoid.fill(v)
 	if err != nil || len(first) == 0 {
 		return first, err
 	}
-	second, err := b.fill(v)
+	second, err := st.why.fill(v)
 	if err != nil || len(second) == 0 {
 		return first, err
 	}
+	between := " "
+	_, open := v["alternatives"]
+	if open && v["confidence"].text != string(diagnose.Open) && happened.MatchString(second.String()) {
+		between = " If it is this cause: "
+		second[0].Text = lowerFirst(second[0].Text)
+	}
 	return append(append(first, Span{Text: between}), second...), nil
 }
+
+// happened finds a reason that says what happened: playbooks tell it in the past
+// tense, and general reasons in the present.
+var happened = regexp.MustCompile(`\b(was|were|had|did|ran)\b`)
 
 // unfilled shows that a step exists and why it cannot be worded. Lint makes
 // sure that it does not happen with rules that keep what they declare.
 func (st step) unfilled(x Step, err error) Step {
 	x.Title = strings.TrimSpace(plainTitle(st.title))
 	x.Text = fmt.Sprintf("This step cannot be filled in from this evidence: %v. `kafka-oncall playbooks show %s` has its words.", err, x.Playbook)
-	x.View = StepView{Title: x.Title, Safety: st.def.Safety, Text: Rich{
+	x.View = StepView{Title: x.Title, Safety: st.safety, Text: Rich{
 		{Text: fmt.Sprintf("This step cannot be filled in from this evidence: %v. ", err)},
 		{Text: "kafka-oncall playbooks show " + string(x.Playbook), Style: Code},
 		{Text: " has its words."},

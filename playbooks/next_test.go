@@ -197,8 +197,8 @@ func TestPollLimitFollowsTheObservedGap(t *testing.T) {
 // A short session is worth a step, the default is not.
 func TestShortSessionIsNamed(t *testing.T) {
 	for session, want := range map[float64]string{
-		10: "a pause of 10 s − 3 s heartbeat interval (as set) = 7 s is enough to lose a member; Kafka's default since 3.0 → 45000 ms",
-		6:  "a pause of 6 s − 3 s heartbeat interval (as set) = 3 s is enough to lose a member; Kafka's default since 3.0 → 45000 ms",
+		10: "a pause of 10 s − 3 s heartbeat interval (as set) = 7 s is enough to lose a member; Kafka's default, 45 s, or the broker's limit if that is less → 45000 ms",
+		6:  "a pause of 6 s − 3 s heartbeat interval (as set) = 3 s is enough to lose a member; Kafka's default, 45 s, or the broker's limit if that is less → 45000 ms",
 		30: "", 45: "", 0: "", 1e9: "",
 	} {
 		d := sessionDoubt()
@@ -232,6 +232,10 @@ func TestPauseIsHeldAgainstTheHeartbeat(t *testing.T) {
 		d := sessionDoubt()
 		set(&d, "stall_seconds", diagnose.UnitSeconds, c.stall)
 		heartbeat(&d, c.beat, c.by)
+		if slices.ContainsFunc(defaultSet(t).Steps(d), func(s Step) bool { return s.ID == "look-at-the-network" }) {
+			t.Errorf("%+v: the network is blamed, and nothing covers the drop", c)
+		}
+		d.Findings[0].Facts = append(d.Findings[0].Facts, txt("metrics_cover_drop", "yes"))
 		var ids []string
 		for _, s := range defaultSet(t).Steps(d) {
 			ids = append(ids, s.ID)
@@ -383,6 +387,45 @@ func TestUnfilledReadsWithoutAnIncident(t *testing.T) {
 	} {
 		if got := Unfilled(text); !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: %+v, want %+v", text, got, want)
+		}
+	}
+}
+
+// One of a thing is one: 1 member, 2 members.
+func TestCountsAgreeWithTheirNouns(t *testing.T) {
+	for n, want := range map[float64]string{
+		0: "0 members for 0 partitions", 1: "1 member for 1 partition", 2: "2 members for 2 partitions", 1001: "1,001 members for 1,001 partitions",
+	} {
+		tpl, err := parseTemplate("{n} members for {n} partitions")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r, err := tpl.fill(values{"n": number(diagnose.UnitCount, n)}); err != nil || r.String() != want {
+			t.Errorf("%v: %q, %v", n, r.String(), err)
+		}
+	}
+}
+
+// A reason that tells what happened is said with its condition while other causes are
+// open; a general one as it is.
+func TestReasonsHoldAsLongAsTheCause(t *testing.T) {
+	for _, tc := range []struct {
+		why  string
+		open bool
+		want string
+	}{
+		{"Its heartbeats were fine.", true, "Do not. If it is this cause: its heartbeats were fine."},
+		{"Its heartbeats were fine.", false, "Do not. Its heartbeats were fine."},
+		{"The pauses stay.", true, "Do not. The pauses stay."},
+	} {
+		avoid, _ := parseTemplate("Do not.")
+		why, _ := parseTemplate(tc.why)
+		v := values{}
+		if tc.open {
+			v["alternatives"] = value{unit: unit(diagnose.UnitText), text: "x"}
+		}
+		if r, err := (step{avoid: avoid, why: why}).fillAvoid(v); err != nil || r.String() != tc.want {
+			t.Errorf("%q, open %v: %q, %v", tc.why, tc.open, r.String(), err)
 		}
 	}
 }

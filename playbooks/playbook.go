@@ -1,6 +1,7 @@
 package playbooks
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -41,26 +42,43 @@ type StepDef struct {
 	// Libraries are the texts for clients of a library in which the step goes
 	// another way; names of settings alone are said in its words anyway.
 	Libraries []Variant `yaml:"libraries" json:"libraries,omitempty"`
+	// KIP848 are the texts for a group of that protocol (fact protocol is "consumer"),
+	// where the step goes another way there. They stand before those of a library; what
+	// they leave out is the library's, but the command.
+	KIP848 *Variant `yaml:"kip848" json:"kip848,omitempty"`
 }
 
 // Variant is what a step says where the client is known to be of one of the named
-// libraries. What it leaves out is the step's own, but the command: a variant has its
+// libraries, or its group to be one of KIP-848, which names none. What it leaves out is the step's own, but the command: a variant has its
 // own or none.
 type Variant struct {
-	For     []diagnose.Library `yaml:"for" json:"for"`
+	For     []diagnose.Library `yaml:"for" json:"for,omitempty"`
 	Title   string             `yaml:"title" json:"title,omitempty"`
 	Text    string             `yaml:"text" json:"text,omitempty"`
 	Command string             `yaml:"command" json:"command,omitempty"`
 	Avoid   *Avoid             `yaml:"avoid" json:"avoid,omitempty"`
+	// Safety is what it touches where that is something else than with the step.
+	Safety Safety `yaml:"safety" json:"safety,omitempty"`
 }
 
-// Names lists the libraries for people: java, kafka-python.
-func (v Variant) Names() string {
+// Variants are the texts for libraries, then those for KIP-848 groups.
+func (s StepDef) Variants() []Variant {
+	if s.KIP848 == nil {
+		return s.Libraries
+	}
+	return append(slices.Clone(s.Libraries), *s.KIP848)
+}
+
+// Place says for people where a variant holds: with java, kafka-python.
+func (v Variant) Place() string {
+	if len(v.For) == 0 {
+		return "in a KIP-848 group"
+	}
 	names := make([]string, len(v.For))
 	for i, lib := range v.For {
 		names[i] = string(lib)
 	}
-	return strings.Join(names, ", ")
+	return "with " + strings.Join(names, ", ")
 }
 
 // Words are the texts of the variant in one paragraph, as its file says them.
@@ -122,10 +140,12 @@ type book struct {
 // step is a step with its expressions compiled and its texts parsed.
 type step struct {
 	def                                           *StepDef
+	safety                                        Safety
 	when, verify                                  *vm.Program
 	compute                                       []computed
 	title, text, command, avoid, why, read, shows template
 	variants                                      []variant
+	kip848                                        *variant
 }
 
 // variant is a Variant with its texts parsed and what it leaves out filled in.

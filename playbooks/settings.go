@@ -21,7 +21,7 @@ func settings() []string {
 		"max.incremental.fetch.session.cache.slots", "num.replica.fetchers", "num.network.threads", "num.io.threads",
 		"offsets.topic.num.partitions", "offsets.retention.minutes", "advertised.listeners",
 		"group.initial.rebalance.delay.ms", "group.min.session.timeout.ms", "group.max.session.timeout.ms", "group.max.size",
-		"group.consumer.session.timeout.ms", "group.consumer.heartbeat.interval.ms",
+		"group.consumer.session.timeout.ms", "group.consumer.heartbeat.interval.ms", "group.consumer.max.session.timeout.ms",
 		// A broker's logger, settable while it runs (KIP-412, 2.4).
 		"kafka.request.logger",
 		// Groups (KIP-848, dynamic per group from 4.0).

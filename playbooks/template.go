@@ -2,7 +2,10 @@ package playbooks
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
+
+	"github.com/kafka-oncall/kafka-oncall/diagnose"
 )
 
 // template is text with its markup and placeholders taken apart. Values are
@@ -126,18 +129,33 @@ func (t template) names() []string {
 // fill puts values in. The first missing fact is the error.
 func (t template) fill(v values) (Rich, error) {
 	var r Rich
+	one := false
 	for _, s := range t {
 		if s.name == "" {
-			r = r.with(Span{Text: s.text, Style: s.style})
+			r = r.with(Span{Text: afterCount(s.text, one), Style: s.style})
+			one = false
 			continue
 		}
 		x, ok := v[s.name]
 		if !ok {
 			return nil, fmt.Errorf("the fact %s is missing", s.name)
 		}
-		r = r.with(x.span(s.style, s.exact))
+		span := x.span(s.style, s.exact)
+		one = x.unit == unit(diagnose.UnitCount) && span.Text == "1"
+		r = r.with(span)
 	}
 	return r, nil
+}
+
+// countedNoun is what playbooks count, right behind the number.
+var countedNoun = regexp.MustCompile(`^ (member|rebalance|partition|client|consumer|session|record|error|eviction|group|connection|slot|request)s\b`)
+
+// afterCount is the text behind a number: 1 member, 2 members.
+func afterCount(text string, one bool) string {
+	if !one {
+		return text
+	}
+	return countedNoun.ReplaceAllString(text, " $1")
 }
 
 // with appends a span, and joins it to the last one of the same style: two code

@@ -311,8 +311,11 @@ func writePageStep(b *strings.Builder, n int, s playbooks.StepDef) {
 	if s.Avoid != nil {
 		fmt.Fprintf(b, "\n**What not to do.** %s %s\n", oneLine(s.Avoid.Text), oneLine(s.Avoid.Why))
 	}
-	for _, v := range s.Libraries {
-		fmt.Fprintf(b, "\n**With %s.** %s\n", v.Names(), oneLine(v.Words()))
+	for _, v := range s.Variants() {
+		fmt.Fprintf(b, "\n**%s.** %s\n", upperFirst(v.Place()), oneLine(v.Words()))
+		if v.Command != "" {
+			fmt.Fprintf(b, "\n```\n%s\n```\n", strings.TrimSpace(v.Command))
+		}
 	}
 	if s.Verify != nil {
 		fmt.Fprintf(b, "\n**How to see that it worked.** %s %s Give it %d min.\n", oneLine(s.Verify.Read), oneLine(s.Verify.Shows), int(s.Verify.Wait.Minutes()))

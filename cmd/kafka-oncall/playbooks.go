@@ -166,8 +166,8 @@ func writeBook(w io.Writer, b playbooks.Playbook) error {
 		if s.Avoid != nil {
 			p.wrapped("   ! ", s.Avoid.Text+" "+s.Avoid.Why)
 		}
-		for _, v := range s.Libraries {
-			p.wrapped("   with "+v.Names()+": ", strings.TrimSpace(v.Words()))
+		for _, v := range s.Variants() {
+			p.wrapped("   "+v.Place()+": ", strings.TrimSpace(v.Words()))
 			p.field("$", v.Command)
 		}
 		if s.Verify != nil {
@@ -176,6 +176,9 @@ func writeBook(w io.Writer, b playbooks.Playbook) error {
 	}
 	return p.err
 }
+
+// upperFirst begins a line with a capital letter.
+func upperFirst(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 
 func round(s string) string {
 	if s == "" {
@@ -211,8 +214,8 @@ func writeBookMarkdown(w io.Writer, b playbooks.Playbook) error {
 		if s.Avoid != nil {
 			p.line("\n**What not to do.** %s %s", s.Avoid.Text, s.Avoid.Why)
 		}
-		for _, v := range s.Libraries {
-			p.line("\n**With %s.** %s", v.Names(), v.Words())
+		for _, v := range s.Variants() {
+			p.line("\n**%s.** %s", upperFirst(v.Place()), v.Words())
 			if v.Command != "" {
 				p.line("\n```\n%s\n```", v.Command)
 			}
