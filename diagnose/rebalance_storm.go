@@ -295,6 +295,11 @@ func (s *groupStory) foundStorm(x storm) Outcome {
 		o.Alternatives = append(o.Alternatives, Alternative{Quiet, "its coordinator may have started right before: members come back one by one then"})
 		o.Decides = "When the broker that coordinates the group started."
 	}
+	if at, ok := s.unseenBirth(); ok && s.refusals(s.f.from()) > 0 {
+		o.Missing = append(o.Missing, "what the group was before "+clock(at)+", its first record")
+		o.Alternatives = append(o.Alternatives, Alternative{GroupMetadataLost, "calls were refused as from a group whose state is gone, and who was in it before its first record is not visible"})
+		o.Decides = "A look at the group from before " + clock(at) + "."
+	}
 	if !s.baselineKnown() {
 		o.Missing = append(o.Missing, "membership before the window")
 		o.Blind = append(o.Blind, NeedOffsets, NeedWatcher)

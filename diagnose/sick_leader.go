@@ -48,7 +48,7 @@ func sickLeaderView(l *loss) view {
 		return prove(c, words+", and then for it to rejoin")
 	case waited && l.heldUp():
 		return match(c, words+", and then for it to rejoin")
-	case l.called.answer == isYes:
+	case l.called.answer == isYes && !waited && (l.session() > 0 || l.leaderWait().length == 0):
 		// One that was seen to hold the group up calls when its assignor is done.
 		return exclude(c, "somebody called with the old member id after the drop")
 	case waited && l.heldLong():

@@ -30,8 +30,9 @@ func soakCommand() *cobra.Command {
 per run to a results file: scenario, version, protocol, client, the true class,
 what kafka-oncall said during and after the fault, and whether that was right.
 
-Without --plan every scenario is played in every form, once per --version. A
-plan has one run a line, with the flags of up and run; # begins a comment:
+Without --plan every scenario is played in every form that --protocol and
+--client allow, once per --version. A plan has one run a line, with the flags of
+up and run; # begins a comment:
 
   restart-burst --version 3.9.2
   session-timeout --client librdkafka --session-timeout 10s --repeat 3

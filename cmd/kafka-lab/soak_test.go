@@ -133,3 +133,22 @@ func TestSoakAndReplayAgree(t *testing.T) {
 		t.Errorf("%d cases", cases)
 	}
 }
+
+// The soaks behind the corpus can be played again.
+func TestPlansOfTheCorpusCanBeRead(t *testing.T) {
+	plans, err := filepath.Glob(filepath.Join("..", "..", "lab", "plans", "*.txt"))
+	if err != nil || len(plans) == 0 {
+		t.Fatalf("%d plans, %v", len(plans), err)
+	}
+	for _, p := range plans {
+		f, err := os.Open(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		items, err := readPlan(f, lab.Params{})
+		_ = f.Close()
+		if err != nil || len(items) == 0 {
+			t.Errorf("%s: %d runs, %v", p, len(items), err)
+		}
+	}
+}
