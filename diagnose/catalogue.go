@@ -1,5 +1,7 @@
 package diagnose
 
+import "sync"
+
 // Class is the stable code of a cause. Codes never change their meaning.
 type Class string
 
@@ -98,12 +100,18 @@ func Catalogue() []Entry {
 	}
 }
 
+// byClass is the catalogue by class, built once: it is a constant in all but name,
+// and every loss looks into it.
+var byClass = sync.OnceValue(func() map[Class]Entry {
+	out := map[Class]Entry{}
+	for _, e := range Catalogue() {
+		out[e.Class] = e
+	}
+	return out
+})
+
 // Lookup returns the catalogue entry of a class; ok is false for an unknown code.
 func Lookup(c Class) (Entry, bool) {
-	for _, e := range Catalogue() {
-		if e.Class == c {
-			return e, true
-		}
-	}
-	return Entry{}, false
+	e, ok := byClass()[c]
+	return e, ok
 }

@@ -39,6 +39,8 @@ type groupStory struct {
 	usualCommit time.Duration
 	// changes remembers the answers of change, by record.
 	changes map[int]memberChange
+	// takenOver are the losses that have a successor of their own (tookOver).
+	takenOver []*loss
 	// rebirth is the moment at which the group's state began anew, nil if it did
 	// not.
 	rebirth *rebirth
@@ -140,6 +142,11 @@ func newMembership(f *facts) membership {
 		}
 	}
 	for _, s := range m.stories {
+		for _, l := range s.losses {
+			if l.tookOver() && !l.sharedClient() {
+				s.takenOver = append(s.takenOver, l)
+			}
+		}
 		for _, l := range s.losses {
 			l.decision = decide(l)
 		}

@@ -320,12 +320,13 @@ func (s *groupStory) unseenBirth() (time.Time, bool) {
 		return time.Time{}, false
 	}
 	records := s.g.History.Records
-	// From 4.0 on a group's first record is one without members, of generation 0.
+	// From 4.0 on a group's first record is one without members, of generation 0; the
+	// next comes when they have joined.
 	for len(records) > 1 && records[0].Generation == 0 && len(records[0].Members) == 0 && !records[0].Tombstone {
 		records = records[1:]
 	}
 	first := records[0]
-	if first.Tombstone || len(first.Members) == 0 || first.Generation > firstGenerations || !first.At.After(s.f.from()) || first.At.After(s.f.at()) {
+	if first.Tombstone || len(first.Members) == 0 && first.Generation > 0 || first.Generation > firstGenerations || !first.At.After(s.f.from()) || first.At.After(s.f.at()) {
 		return time.Time{}, false
 	}
 	w := s.f.e.Watcher

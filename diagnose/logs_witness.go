@@ -110,7 +110,6 @@ func (l *loss) concerns(f LogFinding) bool {
 
 // heed lets the log speak where the views leave room.
 func (l *loss) heed(views []view) {
-	l.heard = l.hear()
 	t := l.heard
 	if t.at >= 0 {
 		for i, v := range views {

@@ -70,6 +70,17 @@ func (d decision) view(c Class) view {
 	return view{class: c}
 }
 
+// heardFirst puts what the log says in so many words before what else fits.
+func (l *loss) heardFirst(a, b view) int {
+	heard := func(v view) int {
+		if l.heard.at >= 0 && v.class == l.heard.class {
+			return 0
+		}
+		return 1
+	}
+	return cmp.Compare(heard(a), heard(b))
+}
+
 // decide weighs all suspects for one loss.
 //
 // A class that is proven stands alone. Else a class that fits wins over one that
@@ -78,6 +89,7 @@ func (d decision) view(c Class) view {
 // undecided, since a wrong action would follow from a guess.
 func decide(l *loss) decision {
 	var d decision
+	l.heard = l.hear()
 	for _, s := range suspects {
 		d.views = append(d.views, s.view(l))
 	}
@@ -85,7 +97,7 @@ func decide(l *loss) decision {
 	l.heedPods(d.views)
 	d.leaveProven()
 	left := slices.DeleteFunc(slices.Clone(d.views), func(v view) bool { return v.fit == excluded })
-	slices.SortStableFunc(left, better)
+	slices.SortStableFunc(left, func(a, b view) int { return cmp.Or(better(a, b), l.heardFirst(a, b)) })
 	d.rest = left
 	if len(left) == 0 {
 		return d

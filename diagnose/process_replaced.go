@@ -68,8 +68,8 @@ func (l *loss) likeOthers() bool {
 	if l.back == nil || l.back.sameID || l.called.answer != isNo || l.leave.answer != isNo || l.back.at.Sub(l.by) > max(l.session(), time.Minute) {
 		return false
 	}
-	return slices.ContainsFunc(l.s.losses, func(x *loss) bool {
-		return x != l && x.tookOver() && !x.sharedClient() && x.by.Sub(l.by).Abs() <= 5*time.Minute
+	return slices.ContainsFunc(l.s.takenOver, func(x *loss) bool {
+		return x != l && x.by.Sub(l.by).Abs() <= 5*time.Minute
 	})
 }
 

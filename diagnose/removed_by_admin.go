@@ -55,6 +55,8 @@ func removedByAdminView(l *loss) view {
 		return leave(c, "it called with its old member id and was back at once, as a removed member is; how long it had been silent before is not visible")
 	case !l.sil.known && l.leave.answer == dontKnow && l.client.lived:
 		return leave(c, "its process lives, and how long it had been silent before the drop is not visible")
+	case l.heard.class == c:
+		return leave(c, l.heard.because)
 	default:
 		return exclude(c, "nothing points to a removal through the admin API")
 	}

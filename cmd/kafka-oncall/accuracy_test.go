@@ -196,7 +196,7 @@ func accuracyPage(r score.Report) string {
 	return fmt.Sprintf(accuracyText,
 		r.Runs, r.RecordedRuns, r.SyntheticRuns, r.LabRunsTotal, r.TunedRuns, r.HeldOutRuns, recordedHeldOut(r),
 		r.Sets().Markdown(), r.Classes().Markdown(), r.Unseen().Markdown(), r.LabRunsTable().Markdown(), r.SoaksTable().Markdown(), r.ConfusionTable().Markdown(),
-		degradations.String(), r.DegradedTable().Markdown(),
+		degradations.String(), r.DegradedTable().Markdown(), r.LogRuns,
 		baselines.String(), r.BaselineTable().Markdown(), score.PairsTable().Markdown())
 }
 
@@ -269,6 +269,9 @@ Each case with full telemetry again, with sources taken away:
 
 %s
 %s
+Log text is in %d cases only, made and chosen so that it decides: other cases without RequestMetrics, and lines
+written in the formats of real brokers and clients. In the others ` + "`no-logs`" + ` takes nothing away.
+
 "Another, truth named": a different cause comes first and the true one stands among its
 alternatives, though the sources might have told. Cases whose truth is a doubt are left out: they
 lie at a threshold, and less evidence only moves them across it. A test fails if one is wrong and

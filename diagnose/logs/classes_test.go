@@ -65,6 +65,9 @@ ERROR librdkafka: librdkafka: MAXPOLL [thrd:main]: Application maximum poll inte
 	{"admin removal", `
 [2031-03-01 10:05:05,001] INFO [GroupCoordinator id=1 topic=__consumer_offsets partition=9] [Group carts] Member carts-2-aa11bb22-3333-4444-5555-666677778888 has left group through explicit ` + "`LeaveGroup`" + ` request; client reason: member was removed by an admin: maintenance (org.apache.kafka.coordinator.group.GroupMetadataManager)
 `, diagnose.RemovedByAdmin, "admin"},
+	{"admin removal, Scala coordinator", `
+[2031-03-01 10:05:05,001] INFO [GroupCoordinator 1]: Member MemberMetadata(memberId=carts-2-aa11bb22-3333-4444-5555-666677778888, groupInstanceId=None, clientId=carts-2, clientHost=/10.1.1.9, sessionTimeoutMs=45000, rebalanceTimeoutMs=300000, supportedProtocols=List(range)) has left group carts through explicit ` + "`LeaveGroup`" + `; client reason: member was removed by an admin: maintenance (kafka.coordinator.group.GroupCoordinator)
+`, diagnose.RemovedByAdmin, "admin"},
 	{"clean close", `
 [2031-03-01 10:05:05,001] INFO [GroupCoordinator id=1 topic=__consumer_offsets partition=9] [Group carts] Member carts-2-aa11bb22-3333-4444-5555-666677778888 has left group through explicit ` + "`LeaveGroup`" + ` request; client reason: the consumer is being closed (org.apache.kafka.coordinator.group.GroupMetadataManager)
 [2031-03-01 10:05:11,001] INFO [GroupCoordinator id=1 topic=__consumer_offsets partition=9] Stabilized group carts generation 5 with 3 members. (org.apache.kafka.coordinator.group.GroupMetadataManager)

@@ -85,7 +85,7 @@ func brokerPatterns() []pattern {
 		p(diagnose.LogNotJoined, broker, "removed dynamic members who haven", `Group (?P<group>\S+) removed dynamic members.*?: (?:Set\(|HashSet\(|\[)(?P<member>[^,)\]]*)`),
 		p(diagnose.LogMemberExpired, broker, "fenced from the group because the member session expired", `Member (?P<member>\S+) fenced`),
 		p(diagnose.LogRevokeSlow, broker, "it failed to transition from epoch", `Member (?P<member>\S+) fenced.*within (?P<n>\d+) ?ms`),
-		p(diagnose.LogAdminRemoved, broker, "member was removed by an admin", `(?:memberId=|[Mm]ember )(?P<member>[^,\s)]+)`),
+		p(diagnose.LogAdminRemoved, broker, "member was removed by an admin", `(?:[Mm]ember MemberMetadata\(memberId=|memberId=|[Mm]ember )(?P<member>[^,\s)]+)`),
 		p(diagnose.LogPollTimeout, broker, "poll timeout has expired", "has left group|on LeaveGroup"),
 		p(diagnose.LogMemberLeft, broker, "through explicit `leavegroup`", "client reason: (?P<detail>.*?)\\.?(?: \\(kafka|$)"),
 		p(diagnose.LogMemberLeft, broker, "left the consumer group", `Member (?P<member>\S+) (?P<detail>(?:temporarily )?left the consumer group)`),

@@ -28,6 +28,8 @@ type Judgement struct {
 	Grounded bool
 
 	Recorded, HeldOut, Partial bool
+	// Logs: the evidence holds log text.
+	Logs bool
 	// Soak, Run and Version name the run of the lab behind a recorded case and its
 	// brokers; empty where case.json does not say.
 	Soak, Run, Version string
@@ -84,6 +86,7 @@ func (c Case) judgement(found diagnose.Class) Judgement {
 	return Judgement{
 		Case: c.Name, Truth: c.True(), Found: found, Right: found == c.True(),
 		Recorded: c.Provenance == Recorded, HeldOut: c.Set == HeldOut, Partial: c.Telemetry == Partial,
+		Logs: c.Evidence.Logs.Usable(),
 		Soak: c.parameter("soak"), Run: c.parameter("run"), Version: c.parameter("version"),
 	}
 }

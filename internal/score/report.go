@@ -20,6 +20,8 @@ type Report struct {
 	SyntheticRuns int `json:"synthetic_runs"`
 	TunedRuns     int `json:"tuned_runs"`
 	HeldOutRuns   int `json:"held_out_runs"`
+	// LogRuns counts the cases whose evidence holds log text.
+	LogRuns int `json:"log_runs"`
 	Figures
 	PerClass map[diagnose.Class]ClassFigures `json:"per_class"`
 	// PerClassUnseen are the same figures over recorded, held-out cases.
@@ -128,6 +130,7 @@ func Tally(all []Judgement) Report {
 	r.SyntheticRuns = r.Runs - r.RecordedRuns
 	r.HeldOutRuns = count(all, func(j Judgement) bool { return j.HeldOut })
 	r.TunedRuns = r.Runs - r.HeldOutRuns
+	r.LogRuns = count(all, func(j Judgement) bool { return j.Logs })
 	r.WrongConfirmedRuns = count(all, Judgement.WrongConfirmed)
 	r.Confusion, r.PerClass, r.LabRuns = confusion(full), perClass(full), labRuns(all)
 	for _, byVersion := range r.LabRuns {
