@@ -169,9 +169,14 @@ func (b *brokerFacts) citeFollowers(o *Outcome, x churn) {
 // restartedPeer is the other broker that started last, if that was after a
 // moment, and not together with this one.
 func (b *brokerFacts) restartedPeer(after time.Time) (*brokerFacts, bool) {
+	up := b.start
+	if (up.IsZero() || b.estimated) && len(b.sc.times) > 0 {
+		up = b.sc.times[0]
+	}
+	after = latest(after, up.Add(startedTogether))
 	best := b
 	for _, other := range b.f.br {
-		if other != b && other.start.After(latest(after, b.start.Add(startedTogether))) && (best == b || other.start.After(best.start)) {
+		if other != b && other.start.After(after) && (best == b || other.start.After(best.start)) {
 			best = other
 		}
 	}

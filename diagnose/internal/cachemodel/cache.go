@@ -57,7 +57,6 @@ func New(slots, shards int, random *rand.Rand) *Cache {
 	return &Cache{shards: make([][]*session, shards), perShard: slots / shards, byID: map[int64]*session{}, random: random}
 }
 
-
 // Sessions counts the cached sessions, used or not.
 func (c *Cache) Sessions() int { return len(c.byID) }
 
