@@ -87,12 +87,13 @@ func TestLooksAreJudgedAsReplayScores(t *testing.T) {
 		"undecided with it":                       {timeout, said("undecided", "session-timeout"), plain, lab.Undecided},
 		"undecided where nobody could tell":       {timeout, said("undecided", "session-timeout", "client-unreachable"), plain, lab.Right},
 		"undecided without it":                    {timeout, said("undecided", "poll-interval"), plain, lab.Wrong},
-		"provisional while away":                  {gone, []lab.Finding{{Class: "session-timeout", Confidence: "provisional"}}, plain, lab.Right},
+		"provisional while away":                  {gone, []lab.Finding{{Class: "session-timeout", Confidence: "provisional", Alternatives: []string{"process-gone"}}}, plain, lab.Right},
+		"provisional, not naming it":              {gone, []lab.Finding{{Class: "session-timeout", Confidence: "provisional"}}, plain, lab.Wrong},
 		"no longer provisional":                   {gone, said("session-timeout"), plain, lab.Wrong},
 		"nothing found on a quiet cluster":        {lab.Truth{Class: "quiet"}, nil, plain, lab.Right},
 		"nothing found on a broken cluster":       {gone, nil, plain, lab.Wrong},
 		"second is not first":                     {gone, append(said("lag-stable-group"), said("process-gone")...), plain, lab.Wrong},
-		"the burst still to come after a boot":    {lab.Truth{Class: "quiet", Alternatives: []string{"restart-burst"}}, []lab.Finding{{Class: "restart-burst", Confidence: "provisional"}}, plain, lab.Right},
+		"the burst still to come after a boot":    {lab.Truth{Class: "quiet", Alternatives: []string{"restart-burst"}}, []lab.Finding{{Class: "restart-burst", Confidence: "provisional", Alternatives: []string{"quiet"}}}, plain, lab.Right},
 	} {
 		if got, err := judged(x.t, lab.Look{Findings: x.said}, x.evidence); err != nil || got != x.want {
 			t.Errorf("%s: %s, %v, want %s", name, got, err, x.want)
