@@ -140,7 +140,7 @@ func TestRefreshLosesNoCommand(t *testing.T) {
 		"warning, then the end": func(r *rig) { r.Refresh(10 * time.Second) },
 		"warning, end at once":  func(r *rig) { r.Refresh(200 * time.Millisecond) },
 		"refresh_requested":     func(r *rig) { r.Disconnect("refresh_requested") },
-		"warning twice":         func(r *rig) { r.Disconnect("warning"); r.Disconnect("warning") },
+		"warning twice":         func(r *rig) { r.Disconnect("warning", "warning") },
 	}
 	for name, refresh := range ways {
 		t.Run(name, func(t *testing.T) {

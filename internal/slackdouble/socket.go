@@ -200,9 +200,17 @@ func (d *Double) currentLinks() []*link {
 
 // Disconnect tells every connection that it will end, for a reason of Slack:
 // warning, refresh_requested, link_disabled, too_many_websockets. It ends none.
-func (d *Double) Disconnect(reason string) {
-	for _, l := range d.currentLinks() {
-		l.send(object{"type": "disconnect", "reason": reason, "debug_info": debugInfo()})
+// Several reasons go to the same connections, one after the other, and not to one
+// that a client opens in between.
+func (d *Double) Disconnect(reasons ...string) {
+	tell(d.currentLinks(), reasons...)
+}
+
+func tell(links []*link, reasons ...string) {
+	for _, reason := range reasons {
+		for _, l := range links {
+			l.send(object{"type": "disconnect", "reason": reason, "debug_info": debugInfo()})
+		}
 	}
 }
 
@@ -210,7 +218,7 @@ func (d *Double) Disconnect(reason string) {
 // after the grace the request to leave and the end.
 func (d *Double) Refresh(grace time.Duration) {
 	links := d.currentLinks()
-	d.Disconnect("warning")
+	tell(links, "warning")
 	time.AfterFunc(grace, func() {
 		for _, l := range links {
 			d.mu.Lock()
