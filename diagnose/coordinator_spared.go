@@ -99,13 +99,7 @@ func (s *groupStory) holes() []hole {
 func (b *brokerFacts) refusedAt(x hole) []refusal {
 	var out []refusal
 	for _, sig := range beat25 {
-		n := 0.0
-		for _, st := range b.counter(sig).within(x.from, x.to.Add(3*b.sc.every/2)) {
-			if st.at.After(x.from) {
-				n += st.n
-			}
-		}
-		if n > 0 {
+		if n := b.counter(sig).increase(x.from, x.to.Add(3*b.sc.every/2)); n > 0 {
 			out = append(out, refusal{sig, n})
 		}
 	}

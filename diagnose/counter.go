@@ -48,15 +48,7 @@ type step struct {
 }
 
 // increase sums the steps that were seen in (from, to].
-func (c counter) increase(from, to time.Time) float64 {
-	sum := 0.0
-	for _, s := range c.steps {
-		if s.at.After(from) && !s.at.After(to) {
-			sum += s.n
-		}
-	}
-	return sum
-}
+func (c counter) increase(from, to time.Time) float64 { return total(c.within(from, to)) }
 
 // increaseSince sums the steps that were seen after a moment.
 func (c counter) increaseSince(t time.Time) float64 { return c.increase(t, c.last) }

@@ -191,10 +191,15 @@ func (s *groupStory) hasRecords() bool {
 // known, so that whoever left is visible.
 func (s *groupStory) baselineKnown() bool {
 	h := s.g.History
-	if h.Usable() && (h.Baseline || len(h.Records) > 0 && !h.epochs(0) && (h.Records[0].Generation <= 1 || s.watchedFirst())) {
+	if h.Usable() && (h.Baseline || s.birthRead() && !h.epochs(0)) {
 		return true
 	}
 	return s.watchedWhole() && len(s.seen) > 0
+}
+
+// birthRead says that the oldest record which was read is the group's first.
+func (s *groupStory) birthRead() bool {
+	return s.hasRecords() && (s.g.History.Records[0].Generation <= 1 || s.watchedFirst())
 }
 
 // watchedFirst says that the watcher was there before a classic group's first record

@@ -107,7 +107,7 @@ func (s *groupStory) joins() int {
 // rebalancesVisible says that rebalances of the whole window would be seen.
 func (s *groupStory) rebalancesVisible() bool {
 	h := s.g.History
-	return h.Usable() && (h.Baseline || len(h.Records) > 0 && (h.Records[0].Generation <= 1 || s.watchedFirst())) || s.watchedWhole() && len(s.g.Snapshots) > 0
+	return h.Usable() && h.Baseline || s.birthRead() || s.watchedWhole() && len(s.g.Snapshots) > 0
 }
 
 // storm takes the source that shows most rebalances; records come first.
